@@ -4,11 +4,11 @@ export type Capabilities = {
   readonly databaseClock: boolean
   /** Jobs can be claimed at the same moment by two transactions. SQLite has one writer at a time. */
   readonly concurrentWriters: boolean
-  /** A store can lose its connection while the database lives on. A SQLite file has no connection to lose. */
+  /** A store can lose its connection while the database keeps running. A SQLite file has no connection to lose. */
   readonly connections: boolean
   /**
-   * A connection is a session: others see a worker die, and wake-ups arrive. Behind a transaction
-   * pooler neither does; the lease and the poll do the work there.
+   * A connection is a session: a worker's crash is noticed at once, and wake-ups arrive. Behind a transaction
+   * pooler neither works; expired leases and polling replace them there.
    */
   readonly sessions: boolean
 }

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { readConfig } from './config.ts'
 
-test('an empty DATABASE_URL is one that is not set', () => {
+test('an empty DATABASE_URL counts as unset', () => {
   expect(readConfig({}).databaseUrl).toBeUndefined()
   expect(readConfig({ DATABASE_URL: '' }).databaseUrl).toBeUndefined()
   expect(readConfig({ DATABASE_URL: 'postgres://db/app' }).databaseUrl).toBe('postgres://db/app')

@@ -5,12 +5,12 @@ import { list, parseWhole, readEnvironment, text, whole } from './environment.ts
 const schema = z.object({ NAME: text, NAMES: list, PORT: whole(0, 65_535) })
 const UNSET = { NAME: undefined, NAMES: undefined, PORT: undefined }
 
-test('an empty variable is one that is not set', () => {
+test('an empty variable counts as unset', () => {
   expect(readEnvironment(schema, {})).toEqual(UNSET)
   expect(readEnvironment(schema, { NAME: '', NAMES: '', PORT: '' })).toEqual(UNSET)
 })
 
-test('lists are separated by commas, and may be untidy', () => {
+test('lists are separated by commas, with any spacing', () => {
   expect(readEnvironment(schema, { NAMES: ' a, b,,' }).NAMES).toEqual(['a', 'b'])
 })
 

@@ -1,7 +1,10 @@
 import type { Job, NewJob } from '@oncue/core'
 import { isInline } from './portable/enqueue.ts'
 
-/** By its name on Postgres, and how SQLite declares it. There times are integer milliseconds and JSON is text. */
+/**
+ * The column's type on Postgres, and how SQLite declares it: there times are integer milliseconds and JSON is
+ * text.
+ */
 export const COLUMN_TYPES = {
   uuid: { postgres: 'uuid', sqlite: 'TEXT' },
   text: { postgres: 'text', sqlite: 'TEXT' },
@@ -18,26 +21,26 @@ export const COLUMN_TYPES = {
  * - `claim`: every claim returns it, as a column. It is also named in the `decode.ts` of both dialects, because
  *   a loop over columns takes 170 ns a job and an object literal 7.
  * - `extras`: a claim returns it too, as an entry of one JSON object that is null when a job has none of them. For
- *   what most jobs do not have; nothing else names it.
- * - `history`: moves there when the job ends. What is not copied is written by each kind of end.
- * - `requeue`: moves back when the job is requeued. Everything else starts anew.
- * - `replace`: a job that replaces a waiting one brings its own.
+ *   options that few jobs use; nothing else names it.
+ * - `history`: moves there when the job ends. Columns that are not copied are set by each kind of end.
+ * - `requeue`: moves back when the job is requeued. All other columns are reset.
+ * - `replace`: a job that replaces a waiting one brings its own value.
  * - `list`: lists and `get` return it. `get`: only `get` does, because it may take a megabyte.
  */
 export type Part = 'claim' | 'extras' | 'history' | 'requeue' | 'replace' | 'list' | 'get'
 
 export type JobColumn = {
   readonly type: keyof typeof COLUMN_TYPES
-  /** The one table that has it. */
+  /** Set if only one of the two tables has it. */
   readonly only?: 'jobs' | 'history'
-  /** What a new job has in it. Absent: what the store decides, or the table's default. */
+  /** The value in a new job. Absent: the store decides, or the table's default applies. */
   readonly enqueue?: (job: NewJob) => string | number | null
   /** Null in every job without a unique key. */
   readonly keyed?: true
   readonly in: readonly Part[]
-  /** Over the inline limit it is in the table of payloads, as this part. */
+  /** Above the inline limit it is stored in the table of payloads, as this part. */
   readonly big?: 'payload' | 'result'
-  /** What history stores of a row of jobs, and what reads make of it, or of a column that is not there. */
+  /** How history stores it, and how reads restore it, or derive it where history has no such column. */
   readonly stored?: string
   readonly finished?: string
 }
@@ -131,7 +134,7 @@ export const JOB_COLUMNS = {
   cursor: { type: 'json', in: ['extras', 'history', 'requeue', 'list'] },
   progress: { type: 'json', in: ['history', 'requeue', 'list'] },
   last_error: { type: 'json', in: ['requeue', 'list'] },
-  // Of the last run, if that failed: a job that was requeued or has snoozed is not failing.
+  // The error of the last run, if it failed: a job that was requeued or has snoozed is not failing.
   fingerprint: { type: 'text', in: [] },
   trace: {
     type: 'text',
@@ -164,7 +167,7 @@ export type Extras = Pick<Job, FieldIn<'extras'>>
 
 export type NamedColumn = JobColumn & { readonly name: string; readonly field: string }
 
-/** In the order above. Modules call these while they load, and keep what they make of it: SQL and decoders. */
+/** In the order above. Modules call these while they load, and keep the SQL and decoders built from them. */
 export function jobColumns(...parts: readonly Part[]): NamedColumn[] {
   return Object.entries<JobColumn>(JOB_COLUMNS)
     .filter(([, column]) => parts.length === 0 || parts.some((part) => column.in.includes(part)))
@@ -177,7 +180,7 @@ export function columnNames(...parts: readonly Part[]): string[] {
 
 type EnqueuedColumn = NamedColumn & Required<Pick<JobColumn, 'enqueue'>>
 
-/** Those that a new job brings. */
+/** The columns that a new job brings. */
 export function enqueuedColumns(...parts: readonly Part[]): EnqueuedColumn[] {
   return jobColumns(...parts).filter((column): column is EnqueuedColumn => column.enqueue !== undefined)
 }
@@ -187,7 +190,7 @@ export function fieldOf(name: string): string {
   return name.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase())
 }
 
-/** Of a job that has none of them. */
+/** The extras of a job that has none. */
 export function noExtras(): Extras {
   return Object.fromEntries(jobColumns('extras').map(({ field }) => [field, null])) as Extras
 }

@@ -18,7 +18,7 @@ export type OpenOptions = {
   /** SQLite: `FULL` survives a power cut, `NORMAL` is faster and may lose the last commits. Default: FULL. */
   readonly synchronous?: 'FULL' | 'NORMAL' | undefined
   /**
-   * Aborted: whatever waits for the database is given up at once, and the store can only be closed. For a process that is
+   * When aborted, stops waiting for the database at once; the store can then only be closed. For a process that is
    * asked to stop while it starts.
    */
   readonly signal?: AbortSignal | undefined
@@ -64,7 +64,7 @@ async function openSqlite(url: string, options: OpenOptions, onClose?: () => voi
   return SqliteStore.open({ driver: await loadDriver(), file: sqliteFile(url), ...options, onClose })
 }
 
-/** One listener for all of them: each store with its own would soon look like a leak. */
+/** One listener for all stores: with one each, Node would soon warn of a leak. */
 const temporaryFolders = new Set<string>()
 process.once('exit', () => {
   for (const folder of temporaryFolders) rmSync(folder, { recursive: true, force: true })

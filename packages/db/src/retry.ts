@@ -1,7 +1,7 @@
 import type { OncueError } from '@oncue/core'
 import { backoff, type Runtime, systemRuntime } from '@oncue/runtime'
 
-/** Marks an error of a call of which nothing reached the database. */
+/** Marks an error of a call that did not reach the database. */
 export const NOT_SENT = Symbol('nothing reached the database')
 
 const ATTEMPTS = 5
@@ -9,8 +9,8 @@ const ATTEMPTS = 5
 const BACKOFF = { firstMs: 15, maxMs: 1_000, factor: 4, jitter: 2 / 3 }
 
 /**
- * Sends again what failed for a passing reason: a serialization conflict, a busy file, a lost
- * connection. `isSafe` decides which failures leave no doubt about what was written. After an abort of the signal
+ * Retries what failed for a temporary reason: a serialization conflict, a busy file, a lost
+ * connection. `isSafe` decides which failures leave no doubt about what was written. After the signal aborts
  * nothing more is sent.
  */
 export async function withRetries<T>(

@@ -8,7 +8,7 @@ export const DEFAULT_SCHEMA = 'oncue'
 /** Postgres cuts names at 63 bytes: prepared statements begin with the schema. */
 const MAX_LENGTH = 32
 
-/** What Postgres reads as something else unless it is quoted, and what belongs to Postgres, SQLite and everyone. */
+/** Keywords that Postgres would have to have quoted, and names that Postgres, SQLite or other programs use. */
 const RESERVED = new Set(
   `all analyse analyze and any array as asc asymmetric authorization between bigint binary bit boolean both case cast char
   character check coalesce collate collation column concurrently constraint create cross current_catalog current_date
@@ -43,13 +43,13 @@ export function toSchema(schema: string = DEFAULT_SCHEMA): string {
 export const migrationHint = (schema: string) =>
   `Run \`npx oncue migrate --schema ${schema}\` against this database.`
 
-/** A statement that is written for the default schema, as it is for another one. */
+/** Rewrites a statement for the default schema to one for another schema. */
 export type Rename = (sql: string) => string
 
 /**
- * Where statements name the schema. On Postgres: before a dot, which also makes the names of tables in text, settings
- * and prepared statements; as a name of a schema or of the channel of queues. On SQLite: before an underscore. Any
- * other `oncue` is data, such as the queue of that name.
+ * Where statements name the schema. On Postgres: before a dot, also in names of tables as text, in settings and in
+ * names of prepared statements; and as the name of a schema or of the notification channel. On SQLite: before an
+ * underscore. Any other `oncue` is data, such as the queue of that name.
  */
 const WRITTEN = {
   postgres:
@@ -57,12 +57,12 @@ const WRITTEN = {
   sqlite: /\boncue_/g,
 }
 
-/** Texts that vary (filters, inserts of odd sizes) come and go; those of the hot path are soon there again. */
+/** Varying texts (filters, inserts of odd sizes) are evicted now and then; those of the hot path soon return. */
 const MAX_KEPT = 1_000
 
 const unchanged: Rename = (sql) => sql
 
-/** Done once for each text. For the default schema nothing is done at all. */
+/** Rewrites each text once. For the default schema it does nothing. */
 export function renameTo(schema: string, dialect: DialectName): Rename {
   if (schema === DEFAULT_SCHEMA) return unchanged
   const name = dialect === 'postgres' ? schema : `${schema}_`

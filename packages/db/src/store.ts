@@ -46,9 +46,9 @@ import type { Transaction } from './queue/transaction.ts'
 export interface Store {
   readonly dialect: 'postgres' | 'sqlite'
   readonly capabilities: Capabilities
-  /** Where it is, for a second store on it from another thread; of `:memory:` the temporary file. */
+  /** Its url, for opening a second store from another thread; for `:memory:` that of the temporary file. */
   readonly url: string
-  /** Which installation it is of those that share the database. */
+  /** The schema of its installation, of those that share the database. */
   readonly schema: string
   readonly events: EventStore
   readonly schedules: ScheduleStore
@@ -71,7 +71,7 @@ export interface Store {
    */
   enqueue(jobs: readonly NewJob[], options?: EnqueueIn): Promise<JobId[]>
 
-  /** The same, and what became of each. */
+  /** The same, with the outcome for each. */
   enqueueWithOutcomes(jobs: readonly NewJob[]): Promise<EnqueueOutcome[]>
 
   /**
@@ -82,7 +82,7 @@ export interface Store {
   claim(request: ClaimRequest): Promise<Claimed>
 
   /**
-   * Ends runs in one transaction, with all that follows: history, released dependants, freed slots
+   * Ends runs in one transaction, with all consequences: history, released dependants, freed slots
    * and keys. A stale entry changes nothing and is returned. An entry whose value the database
    * refuses fails its own job, not the batch, and is returned too.
    *
@@ -113,8 +113,8 @@ export interface Store {
   attend(worker: WorkerInfo): Promise<Presence>
 
   /**
-   * Frees the runs of dead workers, and tends what settles cannot see. Every worker calls it in its poll,
-   * with its id, which counts as a heartbeat; concurrent calls are safe.
+   * Frees the runs of dead workers, and catches up on what concurrent settles could not see. Every worker calls it in
+   * its poll, with its id, which counts as a heartbeat; concurrent calls are safe.
    */
   rescue(worker?: string): Promise<Rescue>
 
@@ -124,8 +124,8 @@ export interface Store {
    */
   onWake(queues: readonly string[], wake: () => void): Promise<Subscription>
 
-  // --- actions of people, by ids or by a filter as of a moment, in bounded batches. If one fails midway, what
-  // was done before stays; the details of the error are the report up to then.
+  // --- actions of people, by ids or by a filter as of a moment, in bounded batches. If one fails midway, the
+  // batches before it stay done; the details of the error are the report up to then.
 
   /** Puts finished jobs back into their queues: attempts start anew, run numbers continue. */
   requeue(target: Target, options?: ActionOptions): Promise<ActionReport>
@@ -144,7 +144,7 @@ export interface Store {
   resume(queue: string, by?: string): Promise<void>
   /** Limits a queue or a concurrency key at once; `null` removes the limit. */
   limit(target: LimitTarget, limit: Limit | null): Promise<void>
-  /** What a worker serves, for people and for validation. */
+  /** The topics that a worker serves, shown to people and used for validation. */
   announce(topics: readonly TopicAnnouncement[], by?: AnnouncedBy): Promise<void>
 
   // --- reads, over live and finished jobs as if they were one table
@@ -152,7 +152,7 @@ export interface Store {
   /** With payload, result, error, and the first events of its stream (`events.list` has the rest). */
   get(id: JobId): Promise<JobDetails | null>
   /**
-   * Why a job waits: everything that keeps it from running now, its place in line, and the jobs it waits for. Counts
+   * Why a job waits: everything that keeps it from running now, its position, and the jobs it waits for. Counts
    * are bounded, and say so. Null: there is no such job.
    */
   explain(id: JobId): Promise<Explanation | null>
@@ -166,12 +166,12 @@ export interface Store {
   list(filter?: JobFilter, page?: PageRequest): Promise<JobPage>
   stats(filter?: Pick<JobFilter, 'queue' | 'topic'>): Promise<JobStats>
   /**
-   * Jobs whose last run failed, by its fingerprint: live ones that are retried, whenever they failed, and those that gave
-   * up within a time. The group that was seen last comes first, or the largest.
+   * Jobs whose last run failed, grouped by fingerprint: live ones that are retried, whenever they failed, and those
+   * that gave up within a time. The group that was seen last comes first, or the largest.
    */
   failures(filter?: FailureFilter): Promise<FailureGroup[]>
   queues(): Promise<QueueOverview[]>
-  /** Whether a job that such a claim would take is due and waits for the rate of its queue or key. */
+  /** Whether a job that such a claim would take is due but delayed by the rate of its queue or key. */
   throttled(request: Pick<ClaimRequest, 'queues' | 'topics'>): Promise<boolean>
   workers(): Promise<WorkerRow[]>
   topics(): Promise<TopicRow[]>
@@ -189,10 +189,10 @@ export interface Store {
    * ends later than now + 2 × `termMs` is from before the clock was set back.
    */
   lead(what: string, by: string, termMs: number): Promise<boolean>
-  /** Ends the term early, so that the next leader need not wait for it. The death of a worker does so too. */
+  /** Ends the term early, so that the next leader need not wait for it. The death of a worker has the same effect. */
   stepDown(what: string, by: string): Promise<void>
 
-  /** Adds up the counts that settles wrote; returns how many it took. */
+  /** Rolls up the counts that settles wrote; returns how many it took. */
   rollUp(): Promise<number>
   /** Removes finished jobs with all that belongs to them, one batch per call; returns how many. */
   prune(rule: PruneRule): Promise<number>
@@ -200,7 +200,7 @@ export interface Store {
   /** The store's clock: the database's on Postgres, the host's on SQLite. */
   now(): Promise<Date>
 
-  /** How busy its connections are; null where there are none to share. */
+  /** How busy its connections are; null where there is no pool. */
   pool(): PoolState | null
 
   /** Closes everything it opened. A second call does nothing; other calls fail with STORE_CLOSED. */
@@ -251,7 +251,7 @@ export type ClaimRequest = {
   readonly worker: string
   /** Milliseconds that the runs own their jobs without a heartbeat. */
   readonly leaseMs: number
-  /** Also finds jobs committed long after their due time, which other claims find within a second. */
+  /** Also finds jobs that were committed long after their due time, which other claims find within a second. */
   readonly thorough?: boolean | undefined
 }
 
@@ -262,7 +262,7 @@ export type Claimed = {
   /** When nothing was claimed: the next moment at which something may be due, if known. */
   readonly nextDue: Date | null
   readonly now: Date
-  /** True: a claim was sent, and its result was lost with the connection. `ownedRuns` tells what it took. */
+  /** True: a claim was sent, and its result was lost with the connection. `ownedRuns` lists what it took. */
   readonly unanswered?: boolean | undefined
 }
 
@@ -272,9 +272,9 @@ export type Settlement = RunRef &
     /** Charged. Fails the job permanently when no retries are left: the store decides, in the same statement. */
     | { readonly kind: 'retry'; readonly delayMs: number; readonly error: JobError }
     | { readonly kind: 'fail'; readonly error: JobError }
-    /** Later, uncharged. */
+    /** Retried later, uncharged. */
     | { readonly kind: 'snooze'; readonly delayMs: number }
-    /** Given back at once, uncharged. `interrupted`: its handler had begun, which the job's events then tell. */
+    /** Released at once, uncharged. `interrupted`: its handler had begun, which the job's events then show. */
     | { readonly kind: 'release'; readonly interrupted?: boolean | undefined }
     | { readonly kind: 'cancel'; readonly error?: JobError | undefined }
   )
@@ -282,11 +282,11 @@ export type Settlement = RunRef &
 export type Settled = {
   /** Runs that were taken over or settled before: nothing was written for them. */
   readonly stale: RunRef[]
-  /** Runs whose job was to continue and is cancelled instead: it was asked to stop, or replaced. */
+  /** Runs whose job would have continued and is cancelled instead: it was asked to stop, or replaced. */
   readonly cancelled?: RunRef[] | undefined
   /**
    * Entries that the database refused. Their jobs are failed with `error`; without one not even that could be
-   * written, and the end of the lease frees the job.
+   * written, and the job is freed when its lease expires.
    */
   readonly refused: (RunRef & { readonly reason: string; readonly error?: JobError | undefined })[]
 }
@@ -304,14 +304,14 @@ export type Beaten = {
   readonly lost: RunRef[]
   /** Runs that were asked to stop. */
   readonly cancelled: RunRef[]
-  /** Runs that were not extended because another transaction has locked their rows: beat for them again soon. */
+  /** Runs that were not extended because another transaction has locked their rows: send another heartbeat soon. */
   readonly locked?: RunRef[] | undefined
 }
 
 export type RunUpdate = RunRef & {
-  /** JSON text; the last one stays. */
+  /** JSON text; the last one is kept. */
   readonly progress?: string | undefined
-  /** JSON text: where a later run goes on. */
+  /** JSON text: where a later run continues. */
   readonly cursor?: string | undefined
   readonly events?: readonly RunEvent[] | undefined
 }
@@ -319,7 +319,7 @@ export type RunUpdate = RunRef & {
 export type Presence = {
   /** False where a crash cannot be seen (transaction pooler): it is noticed when the leases expire. */
   readonly visible: boolean
-  /** The worker leaves on purpose: nothing of it is rescued. */
+  /** The worker leaves on purpose: none of its runs is rescued. */
   leave(): Promise<void>
 }
 
@@ -347,7 +347,7 @@ export type ActionFilter = {
 export type ActionOptions = {
   /** Who does it; kept in the job's events. */
   readonly by?: string | undefined
-  /** Touch only what matched at this moment: what failed or came later is left alone. Default: now. */
+  /** Touch only what matched at this moment: what failed or came later is skipped. Default: now. */
   readonly asOf?: Date | undefined
 }
 
@@ -356,14 +356,14 @@ export type JobGlance = Pick<Job, 'topic' | 'status' | 'run' | 'runAt' | 'progre
 export type AnnouncedBy = {
   /** The id of the worker. */
   readonly worker: string
-  /** What it is a part of: schedules in code belong to it. */
+  /** The service that it is part of: schedules in code belong to it. */
   readonly service: string
 }
 
-/** A job of this topic may be run by a worker that refuses its payload. */
+/** A topic whose jobs may be run by a worker that refuses their payload. */
 export type TopicClash = {
   readonly topic: string
-  /** One for each of the schemas: who announced it. */
+  /** One for each of the schemas, with the workers that announced it. */
   readonly sides: readonly {
     readonly services: readonly string[]
     readonly workers: readonly { readonly id: string; readonly host: string; readonly pid: number }[]
@@ -384,7 +384,7 @@ export type Durations = Percentiles & {
   readonly counts: readonly number[]
 }
 
-/** Connections to the database that this store has, how many of them have nothing to do, and who waits for one. */
+/** The connections of this store to the database, how many of them are idle, and how many callers wait for one. */
 export type PoolState = { readonly total: number; readonly idle: number; readonly waiting: number }
 
 export type PruneRule = {

@@ -2,7 +2,7 @@ import { resolve } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { chooseDatabase, dialectOf, sqliteFile, withoutPassword } from './url.ts'
 
-test('a URL tells its dialect', () => {
+test('the dialect is derived from the URL', () => {
   expect(dialectOf('postgres://db/app')).toBe('postgres')
   expect(dialectOf('postgresql://db/app')).toBe('postgres')
   expect(dialectOf('file:./oncue.db')).toBe('sqlite')
@@ -45,7 +45,7 @@ test.each([
 describe('which database a command uses', () => {
   const configured = 'postgres://app:secret@db/app'
 
-  test('what was typed, else DATABASE_URL, shown without the password', () => {
+  test('the --url option, else DATABASE_URL, shown without the password', () => {
     expect(chooseDatabase({ configured, nodeEnv: undefined })).toEqual({
       url: configured,
       schema: 'oncue',
@@ -56,7 +56,7 @@ describe('which database a command uses', () => {
     ).toEqual({ url: 'file:/srv/mine.db', schema: 'oncue', shown: 'file:/srv/mine.db' })
   })
 
-  test('neither: a file below .data, said to be the default', () => {
+  test('without either, a file below .data, shown as the default', () => {
     expect(chooseDatabase({ configured: undefined, nodeEnv: 'development' })).toEqual({
       url: 'file:./.data/oncue.db',
       schema: 'oncue',
@@ -75,7 +75,7 @@ describe('which database a command uses', () => {
     )
   })
 
-  test('neither in production: refused', () => {
+  test('without either in production, none', () => {
     expect(() => chooseDatabase({ configured: undefined, nodeEnv: 'production' })).toThrow(
       expect.objectContaining({
         code: 'INVALID_DATABASE_URL',

@@ -28,16 +28,16 @@ export function withoutPassword(url: string): string {
 }
 
 interface DatabaseSources {
-  /** What was typed after `--url`. */
+  /** The value of `--url`. */
   readonly typed?: string | undefined
   /** DATABASE_URL, if it is set. */
   readonly configured: string | undefined
   readonly nodeEnv: string | undefined
-  /** What was typed after `--schema`, or ONCUE_SCHEMA. */
+  /** The value of `--schema`, or ONCUE_SCHEMA. */
   readonly schema?: string | undefined
-  /** Where the caller stood: a relative path that is typed in means this folder. */
+  /** The folder of the caller: a relative path that is typed in is resolved against it. */
   readonly callerFolder?: string | undefined
-  /** Instead of `file:./.data/oncue.db`. */
+  /** Replaces `file:./.data/oncue.db`. */
   readonly defaultUrl?: string | undefined
 }
 
@@ -50,8 +50,8 @@ export interface ChosenDatabase {
 }
 
 /**
- * Which database a command uses. A path that is typed in means the folder it is typed in; one from the environment
- * means the folder of the process, so that worker, API and migrations agree on the file.
+ * Which database a command uses. A path that is typed in is relative to the folder of the caller; one from the
+ * environment to the folder of the process, so that worker, API and migrations agree on the file.
  */
 export function chooseDatabase({
   typed,

@@ -5,17 +5,17 @@ import { type Runtime, systemRuntime } from '@oncue/runtime'
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
 /**
- * In lower case, as both databases give ids back: SQLite compares them as texts. Postgres refuses other texts where it
+ * In lower case, as both databases return ids: SQLite compares them as texts. Postgres refuses other texts where it
  * expects an id; a read treats them as ids that do not exist.
  */
 export function isUuid(text: string): boolean {
   return UUID.test(text)
 }
 
-/** Both databases take 32,766 values in a statement. */
+/** Both databases accept 32,766 values in a statement. */
 const BATCH = 10_000
 
-/** Reads what there is of many ids, in batches. */
+/** Reads many ids in batches. */
 export async function readByIds<Row>(
   ids: readonly string[],
   read: (batch: string[]) => Promise<readonly Row[]>,

@@ -2,7 +2,7 @@ import { parseDuration } from '@oncue/runtime'
 import { InvalidArgumentError } from 'commander'
 import { parseWhole } from '../environment.ts'
 
-/** How what is typed becomes a value. Commander turns what they throw into wrong usage. */
+/** Parsers of arguments. Commander reports what they throw as wrong usage. */
 
 const NEEDS_UNIT = 'A duration needs its unit: 500ms, 30s, 5m, 2h or 7d.'
 

@@ -130,7 +130,7 @@ export function implement<Options, Config extends CommonConfig>(
   })
 }
 
-/** What was typed, or is in the environment or in a module, is wrong. A port that is in use may be free later. */
+/** The arguments, the environment or a module are wrong. A port in use is not among these: it may be free later. */
 function isUsage({ code, cause }: OncueError): boolean {
   const { http } = ERRORS[code]
   return (http === 400 || http === 413) && (cause as NodeJS.ErrnoException | undefined)?.code !== 'EADDRINUSE'

@@ -27,7 +27,7 @@ export type AlertRuleChange = {
   readonly [Field in 'name' | 'threshold' | 'forMs' | 'enabled']?: AlertRuleRow[Field] | undefined
 }
 
-/** Failed jobs are hardly kept for longer. */
+/** Failed jobs are rarely kept for longer. */
 const MAX_DAYS = 365
 
 const ruleSchema = z
@@ -168,7 +168,7 @@ export function createAlerts({ client, now }: Context) {
   return {
     get,
 
-    /** Those that fired last first. */
+    /** Latest to fire first. */
     async list(
       filter: Omit<ListAlertsRequest, keyof Cursored> = {},
       page: Cursored = {},
@@ -206,7 +206,7 @@ export function createAlerts({ client, now }: Context) {
       return { firing: open.length - acked - snoozed, acked, snoozed }
     },
 
-    // --- marks of people, on what fires; INVALID_STATE once it is resolved. A second time changes nothing.
+    // --- acks and snoozes by people, on firing alerts; INVALID_STATE once resolved. Repeating one changes nothing.
 
     async ack(id: string, by: string): Promise<AlertRow> {
       assertBy(by)
@@ -228,7 +228,7 @@ export function createAlerts({ client, now }: Context) {
 
     unack: (id: string) => mark(id, UNACKED, { ackedAt: { not: null } }),
 
-    /** At most a week. A second time takes the new end. */
+    /** At most a week. A second snooze sets the new end. */
     async snooze(id: string, until: Date, by: string): Promise<AlertRow> {
       assertBy(by)
       const time = (await now()).getTime()
@@ -241,14 +241,14 @@ export function createAlerts({ client, now }: Context) {
 
     // --- for the evaluator
 
-    /** All that are not resolved, also those that have not fired yet. */
+    /** All that are not resolved, including those that have not fired yet. */
     async episodes(): Promise<AlertRow[]> {
       const where = { status: { not: 'resolved' } }
       const rows = await client.alert.findMany({ where, orderBy: [{ since: 'asc' }, { id: 'asc' }] })
       return rows.map(toAlert)
     },
 
-    /** Those with transitions that were not handed over, the oldest first, up to 100. */
+    /** Those with transitions that were not delivered yet, the oldest first, up to 100. */
     async untold(): Promise<AlertRow[]> {
       const rows = await client.alert.findMany({
         where: { notified: { lt: client.alert.fields.transitions } },
@@ -258,14 +258,14 @@ export function createAlerts({ client, now }: Context) {
       return rows.map(toAlert)
     },
 
-    /** So many of its transitions were handed over. */
+    /** Marks this many of its transitions as delivered. */
     async told(id: string, transitions: number, at?: Date): Promise<void> {
       const where = { id, notified: { lt: transitions } }
       const toldAt = at ?? (await now())
       await client.alert.updateMany({ where, data: { notified: transitions, toldAt } })
     },
 
-    /** When alerts were handed over since: each moment stands for one message. */
+    /** When alerts were delivered since then: each time stands for one message. */
     async toldSince(since: Date): Promise<Date[]> {
       const rows = await client.alert.findMany({
         where: { toldAt: { gt: since } },
@@ -286,7 +286,7 @@ export function createAlerts({ client, now }: Context) {
       )
     },
 
-    /** Removes what was resolved before, one batch per call; returns how many. */
+    /** Removes alerts resolved before a time, one batch per call; returns how many. */
     async prune({ before, limit = 1_000 }: Pruned): Promise<number> {
       const ended = await client.alert.findMany({
         where: { status: 'resolved', resolvedAt: { lt: before } },

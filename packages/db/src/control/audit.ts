@@ -28,7 +28,7 @@ export function createAudit({ client, dialect }: Context) {
                 action: action.endsWith('*') ? startingWith(dialect, action.slice(0, -1)) : action,
               }),
               at: given({ gte: from, lt: to, lte: after?.created }),
-              // Of the last page's time only what comes after its last entry.
+              // Of the entries with the last page's time, only those after its last entry.
               ...(after && { OR: [{ at: { lt: after.created } }, { id: { lt: after.id } }] }),
             },
             orderBy: [{ at: 'desc' }, { id: 'desc' }],

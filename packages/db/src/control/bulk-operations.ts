@@ -34,13 +34,16 @@ export function createBulkOperations({ client, now }: Context) {
   return {
     get,
 
-    /** What this key began; INVALID_INPUT if that was something else. Null: nothing yet. */
+    /** The operation that this key began; INVALID_INPUT if it was a different one. Null: none yet. */
     async begun(asked: BulkOperationRequest): Promise<BulkOperationRow | null> {
       const row = await client.bulkOperation.findUnique({ where: { actorId_idempotencyKey: keyOf(asked) } })
       return row && assertSame(toBulkOperation(row), asked)
     },
 
-    /** Of several with the same key, the first is kept and returned to all. INVALID_INPUT if it was something else. */
+    /**
+     * Of several with the same key, the first is stored and returned to all. INVALID_INPUT if that was a
+     * different one.
+     */
     async create(operation: NewBulkOperation, id?: string): Promise<BulkOperationRow> {
       const created = await now()
       const { action, filter, asOf, spreadMs, total, totalIsExact, actor, canary, stopWhenFailing } =
@@ -136,7 +139,7 @@ export function createBulkOperations({ client, now }: Context) {
       const time = await now()
       const data = { status: 'stopped', stoppedBy: by, updated: time, finishedAt: time }
       if (isUuid(id)) {
-        // Of one that did nothing nothing becomes.
+        // An operation that did nothing has no outcomes to follow.
         await client.bulkOperation.updateMany({
           where: { id, status: isGoingOn, done: 0 },
           data: { ...data, isOpen: false },
@@ -149,9 +152,9 @@ export function createBulkOperations({ client, now }: Context) {
       return stopped
     },
 
-    /** Removes what ended before, the oldest first, one batch per call; returns how many. */
+    /** Removes operations that ended before a time, the oldest first, one batch per call; returns how many. */
     async prune({ before, limit = 1_000 }: Pruned): Promise<number> {
-      // A leader that died leaves its row if nothing was left to lead.
+      // A leader that died left its row behind if there was nothing left to lead.
       await client.leader.deleteMany({
         where: { name: { startsWith: BULK_OPERATION_LEAD }, until: { lt: before } },
       })

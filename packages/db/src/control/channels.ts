@@ -20,7 +20,7 @@ export type NewChannel = Pick<ChannelRow, 'name'> & {
 
 export type ChannelChange = Omit<UpdateChannelRequest, 'id'>
 
-/** How an attempt to deliver went: null, or what was wrong. */
+/** The outcome of a delivery: null, or what was wrong. */
 export type Attempt = {
   readonly error: string | null
   /** The receiver is gone: nothing is sent until a person enables the channel again. */
@@ -50,7 +50,7 @@ export function createChannels({ client, now }: Context, usableTokens: TokenStor
   async function find(where: Prisma.ChannelWhereInput): Promise<ChannelRow[]> {
     const rows = await client.channel.findMany({
       where,
-      // However many browsers register themselves, they leave room for what admins made.
+      // Channels of admins first: however many browsers register themselves, these stay within the limit.
       orderBy: [{ tokenId: { sort: 'asc', nulls: 'first' } }, { created: 'asc' }, { id: 'asc' }],
     })
     const tokenIds = rows.flatMap(({ tokenId }) => tokenId ?? [])
@@ -124,7 +124,7 @@ export function createChannels({ client, now }: Context, usableTokens: TokenStor
       if (count === 0) await client.channel.updateMany({ where: { id, failingSince: { not: null } }, data })
     },
 
-    /** Removes a push token or subscription that leads nowhere; a device that has a new one meanwhile keeps it. */
+    /** Removes a dead push token or subscription; a device that has a new one meanwhile keeps it. */
     async dropPush(address: string): Promise<void> {
       await client.channel.deleteMany({ where: { kind: { in: ['push', 'web_push'] }, address } })
     },

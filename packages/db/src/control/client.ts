@@ -6,8 +6,8 @@ import { assertDate } from '../portable/reads/filter.ts'
 import type { Connection, NativeResult, Value } from '../portable/sql.ts'
 
 /**
- * The generated client, written against once for both dialects: SQLite's, which takes less than Postgres' does. Without
- * transactions: what must be one belongs to the Store.
+ * The generated client, typed once for both dialects as SQLite's, which accepts less than Postgres'. Without
+ * transactions: what must be one transaction belongs to the Store.
  */
 export type Client = Omit<PrismaClient, `$${string}`> & Pick<PrismaClient, '$disconnect'>
 
@@ -19,21 +19,21 @@ export type Context = {
   readonly now: () => Promise<Date>
 }
 
-/** Without what is undefined, which Prisma's types tell apart from what is absent. */
+/** Drops undefined values, which Prisma's types distinguish from absent ones. */
 export function given<Values extends object>(values: Values) {
   const entries = Object.entries(values).filter(([, value]) => value !== undefined)
   return Object.fromEntries(entries) as { [Name in keyof Values]?: Exclude<Values[Name], undefined> }
 }
 
-/** For a column of JSON that may also hold nothing, which null stands for. */
+/** For a column of JSON that may also be empty, which null stands for. */
 export function jsonOrNothing(value: InputJsonValue | null | undefined): InputJsonValue | typeof DbNull {
   return value ?? DbNull
 }
 
-/** Postgres' has models and types of columns more, which Control does not use. */
+/** The client for Postgres has more models and column types, which Control does not use. */
 type Generated = typeof import('../generated/sqlite/client.ts')
 
-/** A Prisma client over the store's own connections, whose errors are ours. */
+/** A Prisma client over the store's own connections, with errors of Oncue. */
 export async function openClient(connection: Connection): Promise<Client> {
   const options = { adapter: adapterFor(connection) }
   const { PrismaClient } =
@@ -52,7 +52,7 @@ export async function openClient(connection: Connection): Promise<Client> {
 
 const COMPARISONS = ['lt', 'lte', 'gt', 'gte', 'not']
 
-/** Before Prisma or a database refuses one, each in its own way. */
+/** Checked here, because Prisma and each database refuse one in different ways. */
 function assertDates(value: unknown, name: string): void {
   if (value instanceof Date) assertDate(value, name)
   else if (typeof value === 'object' && value !== null)
@@ -75,15 +75,15 @@ function adapterFor(connection: Connection): SqlDriverAdapterFactory {
       ...about,
       async queryRaw(query) {
         const { columns, rows } = await send(connection, query)
-        // Prisma looks at the types of columns only for raw queries, which Control has not.
+        // Prisma needs the types of columns only for raw queries, which Control does not send.
         return { columnNames: [...columns], columnTypes: columns.map(() => TEXT), rows }
       },
       executeRaw: async (query) => (await send(connection, query)).changes,
       startTransaction: () => Promise.reject(new Error('Control has no transactions: use the Store')),
       executeScript: () => Promise.reject(new Error('Control runs no scripts')),
-      // Both databases take 32,766 values, Postgres twice as many.
+      // Both databases accept 32,766 values, Postgres twice as many.
       getConnectionInfo: () => ({ supportsRelationJoins: false, maxBindValues: 32_766 }),
-      // The connections are the store's.
+      // The connections belong to the store.
       dispose: async () => {},
     }),
   }
@@ -99,7 +99,7 @@ function send(connection: Connection, { sql, args, argTypes }: SqlQuery): Promis
   return connection.send({ text: sql, values }).catch(throwForPrisma)
 }
 
-/** Prisma keeps an error as it is only if it has no `code`. */
+/** Prisma passes an error on unchanged only if it has no `code`. */
 function throwForPrisma(cause: unknown): never {
   throw new Error('The database rejected a statement of Control', { cause })
 }

@@ -19,16 +19,16 @@ export type { NewToken, TokenControl } from './tokens.ts'
 /**
  * What people list and edit, through the Prisma client that is generated from prisma/models.prisma, over the
  * connections of a store. For the API alone: workers and producers need no Prisma. No transaction spans both:
- * what must be one belongs to the Store.
+ * what must be one transaction belongs to the Store.
  */
 export type Control = Readonly<Awaited<ReturnType<typeof openControl>>>
 
-/** By what it has, not by its class: the published API has Control in a bundle, apart from the Store. */
+/** Checks for the property, not for the class: the published API bundles Control apart from the Store. */
 function isOpened(store: Store): store is Store & Pick<BaseStore, 'connection' | 'onClose'> {
   return 'connection' in store && 'onClose' in store
 }
 
-/** Ends with its store. */
+/** Closed together with its store. */
 export async function openControl(store: Store) {
   if (!isOpened(store))
     throw new OncueError('INVALID_INPUT', 'openControl takes a store that openStore has returned')

@@ -1,7 +1,7 @@
 import type { Page } from '@oncue/core/wire'
 import { assertPageSize, decodeCursor, encodeCursor, type ListPosition } from '../portable/reads/cursor.ts'
 
-/** What is removed by one batch. */
+/** How many rows one batch removes. */
 export type Pruned = {
   readonly before: Date
   /** 1,000 */

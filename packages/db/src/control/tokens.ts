@@ -67,19 +67,19 @@ export function createTokens({ client, now }: Context, usable: TokenStore['usabl
       return (await client.token.create({ data, omit })) as TokenRow
     },
 
-    /** Also one that ended; null: there is none with this id. */
+    /** Including one that has ended; null: no token has this id. */
     async get(id: string): Promise<TokenRow | null> {
       if (!isUuid(id)) return null
       return (await client.token.findFirst({ where: { id }, omit })) as TokenRow | null
     },
 
-    /** Those of these that there are, also ones that ended. */
+    /** Those of these ids that exist, including ones that have ended. */
     async getMany(ids: readonly string[]): Promise<TokenRow[]> {
       const read = (batch: string[]) => client.token.findMany({ where: { id: { in: batch } }, omit })
       return (await readByIds(ids, read)) as TokenRow[]
     },
 
-    /** Newest first, up to 1,000; those that ended only if asked for. */
+    /** Newest first, up to 1,000; without those that have ended, unless asked for. */
     async list(
       options: { readonly kind?: TokenKind | undefined; readonly ended?: boolean | undefined } = {},
     ): Promise<TokenRow[]> {
@@ -94,14 +94,14 @@ export function createTokens({ client, now }: Context, usable: TokenStore['usabl
           take: LIST_LIMIT,
           omit,
         })) as TokenRow[]
-        // A token also ends with what it was made by, however many steps away: a recursion of the Store.
+        // A token also ends with its maker, however many steps away: a recursive query of the Store.
         const left = ended ? null : await usable(page.map(({ id }) => id))
         listed.push(...page.filter(({ id }) => left === null || left.has(id)))
         if (page.length < LIST_LIMIT || listed.length >= LIST_LIMIT) return listed.slice(0, LIST_LIMIT)
       }
     },
 
-    /** TOKEN_NOT_FOUND for an id that there is not. */
+    /** TOKEN_NOT_FOUND for an id that does not exist. */
     async rename(id: string, name: string): Promise<void> {
       const parsed = tokenNameSchema.safeParse(name)
       if (!parsed.success) throw toInputError(parsed.error, 'name', name)

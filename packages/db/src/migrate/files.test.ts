@@ -8,16 +8,16 @@ describe('a migration is cut into statements', () => {
     expect(texts('select 1;\n select 2 ;')).toEqual(['select 1', 'select 2 '])
   })
 
-  test('whose last one needs no semicolon', () => {
+  test('the last of which needs no semicolon', () => {
     expect(texts('select 1; select 2')).toEqual(['select 1', 'select 2'])
   })
 
-  test('that know the line they begin on, comments before them not counted', () => {
+  test('that know the line they begin on, not counting comments before them', () => {
     const sql = '-- first\nselect 1;\n\n/* second\n */ select\n 2;\nselect 3'
     expect(splitStatements(sql).map(({ line }) => line)).toEqual([2, 5, 7])
   })
 
-  test('of which an empty file, and one with comments only, has none', () => {
+  test('and has none when it is empty or has only comments', () => {
     expect(texts('')).toEqual([])
     expect(texts('-- nothing; here\n/* nor; here */ ;')).toEqual([])
   })
@@ -46,10 +46,10 @@ describe('a semicolon does not end a statement inside', () => {
   })
 })
 
-test('BEGIN and END as statements of their own are not taken for a body', () => {
+test('BEGIN and END as statements of their own are not mistaken for a body', () => {
   expect(texts('begin; select 1; end; select 2')).toEqual(['begin', 'select 1', 'end', 'select 2'])
 })
 
-test('parameters are not taken for dollar quotes', () => {
+test('parameters are not mistaken for dollar quotes', () => {
   expect(texts('select $1; select $2')).toEqual(['select $1', 'select $2'])
 })

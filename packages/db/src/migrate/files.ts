@@ -8,12 +8,12 @@ import type { DialectName } from '../url.ts'
 export interface Migration {
   name: string
   up: string
-  /** Null when the way back is missing; a test sees to it that none of ours is. */
+  /** Null when there is no down.sql; a test makes sure that each of ours has one. */
   down: string | null
   checksum: string
   /**
-   * What code has to know to work with a database that has this migration: the name behind `-- needs:`
-   * in its file, or its own. Older code that knows that one goes on.
+   * The migration that code must know to work with a database that has this one: the name behind `-- needs:`
+   * in its file, or its own. Older code that knows that one keeps working.
    */
   needs: string
 }
@@ -21,8 +21,8 @@ export interface Migration {
 const NEEDS = /^-- needs: (\S+)$/m
 
 /**
- * In the repository the migrations are read where they are written; the published package carries a
- * copy that its build made. Node runs `.ts` nowhere below node_modules, so the two cannot be mistaken.
+ * In the repository the migrations are read from their sources; the published package has a copy that
+ * its build made. Node runs no `.ts` below node_modules, so the two cannot be confused.
  */
 export function migrationsFolder(dialect: DialectName): string {
   const fromSource = import.meta.url.endsWith('.ts')
@@ -63,7 +63,7 @@ export interface Statement {
   line: number
 }
 
-/** Whatever may hold a semicolon or a keyword that means nothing, and what matters in between. */
+/** Tokens that may contain a semicolon or keyword without its meaning, and the words in between. */
 const TOKEN = new RegExp(
   [
     /--[^\n]*/, // comment
@@ -81,8 +81,8 @@ const TOKEN = new RegExp(
 )
 
 /**
- * Cuts a migration into statements, so that a failure can be told by its line: better-sqlite3 says
- * nothing about where, and Postgres does so only for errors of syntax.
+ * Cuts a migration into statements, so that a failure can be reported with its line: better-sqlite3 does
+ * not say where an error is, and Postgres does so only for syntax errors.
  *
  * A semicolon inside `CREATE … BEGIN … END` (a trigger of SQLite, a function of standard SQL on
  * Postgres) does not end the statement.

@@ -7,15 +7,15 @@ import { DEFAULT_SCHEMA, renameTo } from '../schema.ts'
 /** The Postgres functions of one build. Their names carry the hash, so that sets of several builds live side by side. */
 export interface FunctionSet {
   readonly hash: string
-  /** As reviews read it: every name without the hash, in the schema `oncue`. */
+  /** The source that reviews read: every name without the hash, in the schema `oncue`. */
   readonly sql: string
 }
 
 /** The type or function that a statement creates in every set. */
 const CREATED = /^create (?:function|type) oncue\.(\w+)/gm
 /**
- * A function of the SQL API. It is there once and calls the newest set: programs of any version call it by this name.
- * Replaced in place, it keeps its grants.
+ * A function of the SQL API. It exists once and calls the newest set: programs of any version call it by this name.
+ * It is replaced in place, and so keeps its grants.
  */
 const PUBLIC = /^create or replace function oncue\.(\w+)/gm
 
@@ -47,7 +47,7 @@ export function publicNamesIn(sql: string): string[] {
   return [...sql.matchAll(PUBLIC)].map(([, name]) => String(name))
 }
 
-/** What is sent to Postgres: each function and type of the set, and each call of one, carries the hash. */
+/** What is sent to Postgres: each function and type of the set, and each call of one, has the hash in its name. */
 export function installable({ hash, sql }: FunctionSet, schema?: string): string {
   return withHash(sql.slice(0, apiStart(sql)), namesIn(sql), hash, schema)
 }

@@ -14,7 +14,7 @@ interface MigrateOptions {
   readonly schema?: string | undefined
   /** Postgres: milliseconds to wait while another process migrates the database. Default: 600,000, ten minutes. */
   readonly lockTimeoutMs?: number | undefined
-  /** Aborted: gives up at once what it waits for; the migration under way is rolled back. */
+  /** When aborted, stops waiting at once; the migration in progress is rolled back. */
   readonly signal?: AbortSignal | undefined
   /** For tests: other migrations than ours. */
   readonly folder?: string | undefined
@@ -25,12 +25,12 @@ interface MigrateOptions {
 }
 
 interface RollbackOptions extends MigrateOptions {
-  /** Also while workers run: whatever they do fails from then on. */
+  /** Also while workers run: all their calls fail from then on. */
   readonly force?: boolean | undefined
 }
 
 export interface RollbackPreview {
-  /** The migration that would be taken back. */
+  /** The migration that would be rolled back. */
   readonly name: string
   /** Every table that it would drop, with its rows, and every column (`table.column`), with its values. */
   readonly lost: readonly { readonly table: string; readonly rows: number }[]
@@ -45,11 +45,11 @@ interface MigrationStep {
 type MigrationState =
   | 'applied'
   | 'pending'
-  /** Applied, but its file is not what it was. */
+  /** Applied, but its file has changed since. */
   | 'changed'
-  /** Applied by a newer version of Oncue, and no hindrance to this one. */
+  /** Applied by a newer version of Oncue, and compatible with this one. */
   | 'newer'
-  /** Applied by a newer version of Oncue, and this one cannot work with it. */
+  /** Applied by a newer version of Oncue, and not compatible with this one. */
   | 'breaking'
 
 export interface MigrationStatus {
@@ -61,15 +61,18 @@ export interface MigrationStatus {
 
 interface FunctionStatus {
   readonly hash: string
-  /** `current`: this build calls it. `missing`: so it would, but it is not installed. `other`: another build's. */
+  /**
+   * `current`: this build calls it. `missing`: this build calls it, but it is not installed. `other`: another
+   * build's.
+   */
   readonly state: 'current' | 'missing' | 'other'
   readonly release: string | null
-  /** When a worker or an API last used it, to about an hour. Null: missing, or not for this role to see. */
+  /** When a worker or an API last used it, to about an hour. Null: missing, or hidden from this role. */
   readonly lastSeen: Date | null
 }
 
 /**
- * Applies what is pending, each migration in a transaction of its own: it happens whole, together
+ * Applies pending migrations, each in a transaction of its own: it is applied completely, together
  * with its record, or not at all. Any number of processes may call this at once; one of them does
  * the work, and all succeed.
  */
@@ -78,7 +81,7 @@ export async function migrate(url: string, options: MigrateOptions = {}): Promis
   const functions = await knownFunctions(url, options)
   const steps: MigrationStep[] = []
   await using(open(url, options, true) as Promise<MigrationDatabase>, async (database) => {
-    // The usual case at a start needs no lock, and no right to create tables either.
+    // The usual case at a start needs no lock, and no privilege to create tables either.
     if (isUpToDate(known, await database.applied()) && !(await lacks(database, functions))) return
     for (;;) {
       const done = await database.alone((ledger) => applyNext(database, ledger, known, functions))
@@ -90,7 +93,7 @@ export async function migrate(url: string, options: MigrateOptions = {}): Promis
 }
 
 /**
- * Takes back the newest migration, unless workers run. After the last one nothing of Oncue is left.
+ * Rolls back the newest migration, unless workers run. After the last one nothing of Oncue is left.
  * Null: there was none.
  */
 export async function rollback(url: string, options: RollbackOptions = {}): Promise<MigrationStep | null> {
@@ -101,7 +104,7 @@ export async function rollback(url: string, options: RollbackOptions = {}): Prom
   })
 }
 
-/** What `rollback` would take back and lose. Changes nothing. Null: there is nothing to take back. */
+/** What `rollback` would roll back and lose. Changes nothing. Null: there is nothing to roll back. */
 export async function previewRollback(
   url: string,
   options: MigrateOptions = {},
@@ -116,7 +119,7 @@ export async function previewRollback(
     const copied = statements.map(({ text }) => /\brename\s+to\s+([\w."]+)/i.exec(text)?.[1])
     for (const { text } of statements) {
       for (const { table, column } of dropsOf(text)) {
-        // The old one of a table that is made anew with the same rows.
+        // The old version of a table that is recreated with the same rows.
         if (copied.includes(table)) continue
         const name = database.rename(table).replaceAll('"', '')
         lost.push({ table: column ? `${name}.${column}` : name, rows: await database.rowsOf(table, column) })
@@ -136,7 +139,7 @@ function dropsOf(text: string): { readonly table: string; readonly column?: stri
   return [...columns].map(([, column = '']) => ({ table: altered, column }))
 }
 
-/** Changes nothing; a SQLite file that does not exist stays so. */
+/** Changes nothing; does not create a SQLite file that does not exist. */
 export async function migrationStatus(url: string, options: MigrateOptions = {}): Promise<MigrationStatus> {
   const known = await knownMigrations(url, options)
   const ours = await knownFunctions(url, options)
@@ -168,7 +171,7 @@ async function functionStates(
   ]
 }
 
-/** Removes the functions of a build that is not in use any more. */
+/** Removes the functions of a build that is no longer in use. */
 export async function removeFunctions(
   url: string,
   hash: string,
@@ -205,7 +208,7 @@ function unknownFunctions(hash: string): OncueError {
 }
 
 /**
- * Throws MIGRATION_NEEDED or SCHEMA_TOO_NEW unless this code can work with the database. Answers which of its
+ * Throws MIGRATION_NEEDED or SCHEMA_TOO_NEW unless this code can work with the database. Returns which of its
  * migrations are newer than this code.
  */
 export async function assertMigrated(url: string, options: MigrateOptions = {}): Promise<string[]> {
@@ -227,7 +230,7 @@ export async function assertMigrated(url: string, options: MigrateOptions = {}):
   return named('newer')
 }
 
-/** The functions are installed together with the last migration: no moment has the tables without them. */
+/** Functions are installed in the transaction of the last migration: the tables are never there without them. */
 async function applyNext(
   database: MigrationDatabase,
   ledger: Ledger,
@@ -263,7 +266,7 @@ async function lacks(database: MigrationDatabase, functions: FunctionSet | null)
 
 const stepName = (hash: string) => `functions_${hash}`
 
-/** The newest one, if this code may take it back. */
+/** The newest migration, if this code may roll it back. */
 function lastOf(known: readonly Migration[], applied: readonly AppliedMigration[]): Migration | undefined {
   verify(known, applied)
   refuseUnknown(newerOf(known, applied))
@@ -336,7 +339,7 @@ function lineOf({ text, line }: Statement, cause: unknown, rename: Rename): numb
   return line + before.split('\n').length - 1
 }
 
-/** A database whose past is not the one we know is left alone. */
+/** Refuses a database whose applied migrations are not the ones we know. */
 function verify(known: readonly Migration[], applied: readonly AppliedMigration[]): void {
   const named = (wanted: MigrationState) =>
     applied.filter(({ name }) => stateOf(name, known, applied) === wanted)
@@ -359,7 +362,7 @@ function pendingOf(known: readonly Migration[], applied: readonly AppliedMigrati
   return known.filter(({ name }) => !applied.some((record) => record.name === name))
 }
 
-/** Nothing is put before these, and nothing behind them is taken away. */
+/** Migrations of newer code: none may be inserted before them, and older ones may not be rolled back. */
 function newerOf(known: readonly Migration[], applied: readonly AppliedMigration[]): string[] {
   return applied.flatMap(({ name }) => (known.some((file) => file.name === name) ? [] : [name]))
 }
@@ -394,7 +397,10 @@ async function knownFunctions(
   return readFunctions()
 }
 
-/** Null: a SQLite file that does not exist, unless it is to be made. Drivers are imported only for the dialect in use. */
+/**
+ * Null: a SQLite file that does not exist, unless it is to be created. Imports only the driver of the dialect
+ * in use.
+ */
 async function open(
   url: string,
   { schema, runtime = systemRuntime, lockTimeoutMs, signal }: MigrateOptions,
@@ -420,7 +426,7 @@ async function using<D extends MigrationDatabase | null, T>(
   }
 }
 
-/** By the real clock, also in a simulation: it is what the database took. */
+/** By the real clock, also in a simulation: it measures the database. */
 async function timed(name: string, work: () => Promise<void>): Promise<MigrationStep> {
   const start = systemRuntime.monotonic()
   await work()

@@ -7,7 +7,7 @@ describe('an action on many jobs', () => {
   const now = async () => new Date(0)
   const match = () => Promise.reject(new Error('nothing is to be matched'))
 
-  it('that fails midway says what it had done', async () => {
+  it('that fails midway reports what it had done', async () => {
     let batches = 0
     const run = async (batch: readonly string[]) => {
       batches += 1
@@ -24,7 +24,7 @@ describe('an action on many jobs', () => {
     })
   })
 
-  it('that fails before it did anything says only why', async () => {
+  it('that fails before it did anything reports only the error', async () => {
     const error = new OncueError('DATABASE_UNAVAILABLE', 'gone')
     const run = () => Promise.reject(error)
     await expect(act(ids, {}, { now, match, run })).rejects.toBe(error)

@@ -11,11 +11,11 @@ import { q, raw, type Sql } from './sql.ts'
 
 /** How many jobs one transaction touches. */
 export const BATCH = 500
-/** Jobs that are being claimed or settled this moment are looked at again, a few times. */
+/** Jobs that are being claimed or settled at this moment are tried again, a few times. */
 export const BUSY_ATTEMPTS = 5
 const BUSY = { firstMs: 25, maxMs: 100, jitter: 0.2 }
 
-/** Which of the store's methods does it. */
+/** The method of the store. */
 export const ACTION_METHODS = {
   requeue: 'requeue',
   run_now: 'runNow',
@@ -48,7 +48,7 @@ type ActionAccess = {
   readonly runtime?: Runtime | undefined
 }
 
-/** Actions of people, on ids or on all jobs that a filter matched at a moment, in short batches. */
+/** Actions of people, on ids or on all jobs that a filter matched at a given moment, in short batches. */
 export async function act(
   target: Target,
   options: ActionOptions,
@@ -75,7 +75,7 @@ export async function act(
   return { done, skipped }
 }
 
-/** The batches before the one that failed stay done, and the caller is told so. */
+/** The batches before the failed one stay done, and the error reports them. */
 function withReport(error: unknown, report: ActionReport): unknown {
   if (!isOncueError(error) || report.done === 0) return error
   const { code, message, hint, details } = error
@@ -139,7 +139,7 @@ function assertTarget(target: Target): void {
     throw refused('target has no condition, which would match every job')
 }
 
-/** Statements omit such a condition, or such an entry of meta. */
+/** Statements omit such a condition, or such an entry of meta, and would match more. */
 function assertGiven(name: string, value: unknown): void {
   if (value === undefined || value === null) throw refused(`${name} is ${value}, which would match every job`)
 }
@@ -154,7 +154,7 @@ function refused(message: string): OncueError {
   })
 }
 
-/** The conditions of a filter that are there, checked as a target. */
+/** The conditions that a filter has, checked as a target. */
 export function toTarget(filter: JobFilter): ActionFilter {
   const conditions = Object.entries(filter).filter(([, value]) => value !== undefined)
   const target = Object.fromEntries(conditions) as ActionFilter
@@ -170,8 +170,8 @@ function isIds(target: Target): target is readonly JobId[] {
 type PruneOne = (queue: string, topic: string, limit: number) => Promise<number>
 
 /**
- * One batch: queue by queue and topic by topic, because that is how history is indexed. Those that hold
- * no such job are known from the counters and not looked at.
+ * One batch: queue by queue and topic by topic, because that is how history is indexed. Those without
+ * such a job are known from the counters and skipped.
  */
 export async function prune(sql: Sql, rule: PruneRule, pruneOne: PruneOne): Promise<number> {
   const { status, finishedBefore, limit = 1_000 } = rule

@@ -17,7 +17,7 @@ export type Admin = Pick<Store, 'pause' | 'resume' | 'limit' | 'announce'>
 
 const MAX_PAUSE_MS = MAX_PAUSE_SECONDS * 1_000
 
-/** What people and workers tell the store about queues and topics. Written once for both databases. */
+/** Settings of queues and topics, by people and workers. Written once for both databases. */
 export function createAdmin(sql: Sql): Admin {
   return {
     async pause(queue, by, forMs) {
@@ -27,7 +27,7 @@ export function createAdmin(sql: Sql): Admin {
         throw new OncueError('INVALID_INPUT', `forMs must be a whole number from 1 to ${MAX_PAUSE_MS}`)
       const now = await sql.now()
       const until = forMs === undefined ? null : new Date(now.getTime() + forMs)
-      // A second pause moves only the end of the first: who paused the queue, and since when, stays known.
+      // A second pause changes only the end of the first: who paused the queue, and since when, is kept.
       const first = (
         column: 'paused_at' | 'paused_by',
       ) => q`case when q.paused_at is null or q.paused_until <= ${now}
@@ -50,7 +50,7 @@ export function createAdmin(sql: Sql): Admin {
       if (topics.length === 0) return
       for (const announced of topics) assertAnnounced(announced)
       const now = await sql.now()
-      // In one order, so that two workers that start together cannot wait for each other.
+      // Sorted, so that two workers that start together do not deadlock.
       const sorted = [...topics].sort((a, b) => (a.topic < b.topic ? -1 : 1))
       await sql.run(
         ...sorted.map(
@@ -70,7 +70,7 @@ export function createAdmin(sql: Sql): Admin {
   }
 }
 
-/** A queue into which no job of this topic could be enqueued is refused here, where the mistake was made. */
+/** Refuses, when it is announced, a queue into which no job of this topic could be enqueued. */
 function assertAnnounced({ topic, policy }: TopicAnnouncement): void {
   assertTopic(topic)
   const { queue } = policy as { readonly queue?: unknown }
@@ -80,7 +80,7 @@ function assertAnnounced({ topic, policy }: TopicAnnouncement): void {
 /** Longer than a worker takes from its announcement to its presence. */
 const FORGOTTEN_MS = 3_600_000
 
-/** Which schemas this worker has; those of workers that are gone are cleared away on the occasion. */
+/** The schemas that this worker has; those of workers that are gone are deleted with the same call. */
 function announcement(
   topics: readonly TopicAnnouncement[],
   { worker, service }: AnnouncedBy,
@@ -122,7 +122,7 @@ function createLimits(sql: Sql): Store['limit'] {
   async function limitQueue(queue: string, columns: Columns): Promise<void> {
     const now = sql.clock()
     const slot = `q:${queue}`
-    // What runs already counts. A run that ends at this moment gives its place back when the first claim finds none.
+    // Running jobs count. A run that ends at this moment gives its slot back when the first claim finds none free.
     const count = q`insert into {slot_runs} (key, job_id, run, taken, until)
       select 'q:' || queue, id, run, ${now}, ${now} from {jobs} where queue = ${queue} and status = 'processing'
       on conflict (job_id, key) do nothing`
@@ -135,13 +135,13 @@ function createLimits(sql: Sql): Store['limit'] {
 
   async function freeQueue(queue: string): Promise<void> {
     const slot = `q:${queue}`
-    // In this order: the slot is the lock, and no claim adds runs once it is ours.
+    // In this order: the slot is the lock, and no claim adds runs once we hold it.
     await sql.run(q`delete from {slots} where key = ${slot}`, q`delete from {slot_runs} where key = ${slot}`)
   }
 
   /**
-   * Throttled jobs of the key get their turn, as far as there is room. So do those that an
-   * old rate put off: the claim asks the new one. (A job that crashed waits for its own reason.)
+   * Promotes throttled jobs of the key, as far as there is room, and those that an old rate delayed:
+   * the claim checks the new rate. (A job that crashed waits for its own reason.)
    */
   async function limitKey(key: string, columns: Columns): Promise<void> {
     const now = await sql.now()

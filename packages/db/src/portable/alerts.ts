@@ -4,11 +4,11 @@ import type { Alert, AlertRule } from '@oncue/core/wire'
 import { type Fragment, q, type Sql } from './sql.ts'
 
 export type AlertRuleRow = Omit<AlertRule, 'forSeconds'> & {
-  /** For how long it must hold before it fires. */
+  /** How long it must hold before it fires. */
   readonly forMs: number
 }
 
-/** What an evaluation knows of an episode: from when a condition began to hold until it was resolved. */
+/** The state of an episode in an evaluation: from when a condition began to hold until it was resolved. */
 export type AlertEpisode = Readonly<
   Pick<
     Alert,
@@ -17,7 +17,7 @@ export type AlertEpisode = Readonly<
 > & {
   /** Alerts of one cause are announced together. Null: it has not fired. */
   readonly groupId: string | null
-  /** `pending`: it has not held for long enough, and is shown to no one. */
+  /** `pending`: it has not held for long enough, and is not shown. */
   readonly status: 'pending' | 'firing' | 'resolved'
   /** The queues or errors for which it held, as people saw it when they acked it, or as it is now. */
   readonly heldFor: readonly string[]
@@ -25,14 +25,14 @@ export type AlertEpisode = Readonly<
   readonly firedAt: Date | null
   /** Since when the condition is clearly false. */
   readonly calmSince: Date | null
-  /** How often there was something to tell: it fired, fired again, was resolved. */
+  /** How often it fired, fired again or was resolved: each is announced. */
   readonly transitions: number
 }
 
 /** It has one mark at a time, `acked` or `snoozed`: the last one counts. */
 export type AlertRow = AlertEpisode &
   Readonly<Pick<Alert, 'id' | 'acked' | 'snoozed' | 'updated'>> & {
-    /** How many of its transitions were handed over. */
+    /** How many of its transitions were delivered. */
     readonly notified: number
     readonly lookedAt: Date
   }
@@ -40,11 +40,11 @@ export type AlertRow = AlertEpisode &
 export type AlertChange = {
   /** Null: it begins. */
   readonly before: AlertRow | null
-  /** Null: it never came to anything, and is forgotten. */
+  /** Null: it never fired, and is deleted. */
   readonly after: AlertEpisode | null
-  /** Takes the ack of `before` away. */
+  /** Removes the ack of `before`. */
   readonly endsAck?: boolean | undefined
-  /** Takes the snooze of `before` away. */
+  /** Removes the snooze of `before`. */
   readonly endsSnooze?: boolean | undefined
 }
 
@@ -52,12 +52,12 @@ export type AlertChange = {
 export interface AlertStore {
   /**
    * Writes the result of an evaluation, as one transaction. An alert that another process has evaluated since it was
-   * read stays as it is; of two processes that begin the same episode one does.
+   * read is not changed; when two processes begin the same episode, one succeeds.
    */
   record(at: Date, changes: readonly AlertChange[]): Promise<void>
-  /** Whether any job was done since, in this queue, or in any but Oncue's own. */
+  /** Whether any job finished since, in this queue, or in any but Oncue's own. */
   wasBusy(since: Date, queue: string | null): Promise<boolean>
-  /** Those of the fingerprints with which a job failed in this time. */
+  /** Of these fingerprints, those with which a job failed in this time. */
   failedBetween(fingerprints: readonly string[], from: Date, to: Date): Promise<Set<string>>
 }
 
@@ -72,7 +72,7 @@ export function createAlerts(sql: Sql): AlertStore {
         if (after) return begin(newJobId(at.getTime()), after, at)
         return before ? forget(before) : []
       })
-      // What lies between was looked at since, by another; what lies ahead, before the clock was set back.
+      // Times in between were evaluated by another process; times ahead, before the clock was set back.
       const isOlder = q`looked_at not between ${at} and ${await sql.now()}`
       await sql.run(
         ...statements,
@@ -89,8 +89,8 @@ export function createAlerts(sql: Sql): AlertStore {
     },
 
     async failedBetween(fingerprints, from, to) {
-      // A job that failed was created before. The bound keeps the walk short where all failures are older; the day is for
-      // retries.
+      // A failed job was created before it failed. The bound keeps the walk short where all failures are older; the
+      // day is for retries.
       const createdFrom = new Date(from.getTime() - DAY_MS)
       const found = new Set<string>()
       for (const fingerprint of fingerprints) {
@@ -118,8 +118,8 @@ function begin(id: string, episode: AlertEpisode, at: Date): Fragment {
 }
 
 /**
- * What people wrote on it stays, but for an ack that was of other queues and a snooze that is over: unless they
- * have just set another.
+ * Keeps acks and snoozes, except an ack of other queues and a snooze that has run out, unless a person has just
+ * set a new one.
  */
 function goOn(
   before: AlertRow,

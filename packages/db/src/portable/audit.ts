@@ -10,9 +10,9 @@ export type NewAuditEntry = Pick<AuditEntry, 'actor' | 'action'> & {
   readonly [Field in 'target' | 'count' | 'ip' | 'userAgent' | 'requestId']?: AuditEntry[Field] | undefined
 }
 
-/** Who did what. Rows are appended; Control lists and prunes them, and nothing changes them. */
+/** Who did what. Rows are appended, and Control lists and prunes them; they are never changed. */
 export interface AuditStore {
-  /** In the order given. Texts are cut and cleaned rather than refused, so that no change goes unrecorded. */
+  /** In the order given. Texts are cut and cleaned rather than refused, so that every change is recorded. */
   record(entries: readonly NewAuditEntry[]): Promise<void>
 }
 
@@ -46,7 +46,7 @@ export function createAudit(sql: Sql): AuditStore {
   }
 }
 
-/** For those who write them beside something else, in one transaction. */
+/** For callers that write audit entries together with something else, in one transaction. */
 export function insertEntries(entries: readonly NewAuditEntry[], now: Date): Fragment[] {
   const rows = entries.map(({ actor, action, target, count, ip, userAgent, requestId }) => [
     ...[newJobId(now.getTime()), now, clean(actor.id), clean(actor.name), clean(actor.kind), clean(action)],

@@ -65,13 +65,13 @@ export abstract class BaseStore {
   abstract now(): Promise<Date>
   /** One bounded batch of an action. */
   protected abstract runAction(batch: ActionBatch): Promise<Acted[]>
-  /** The same and what is written beside it, in one transaction. False: its fence did not hold. */
+  /** An action and further writes, in one transaction. False: its fence did not hold. */
   protected abstract runFenced(action: FencedAction): Promise<boolean>
   /** Removes up to `limit` jobs of one queue and topic. */
   protected abstract pruneOne(rule: PruneRule, queue: string, topic: string, limit: number): Promise<number>
-  /** Wakes the workers that wait for work in these queues. */
+  /** Wakes the workers that wait for jobs in these queues. */
   protected abstract wake(queues: readonly string[]): void
-  /** Lets go of everything; called once. */
+  /** Closes everything; called once. */
   protected abstract shutDown(): Promise<void>
 
   requeue(target: Target, options?: ActionOptions): Promise<ActionReport> {
@@ -99,7 +99,7 @@ export abstract class BaseStore {
     })
   }
 
-  /** For Control alone, which sends its own SQL over the connections of this store. */
+  /** For Control only, which sends its own SQL over the connections of this store. */
   get connection(): Connection {
     const { connection } = this.access
     return {
@@ -111,7 +111,7 @@ export abstract class BaseStore {
     }
   }
 
-  /** Made at the first use; refused once the store is closed. */
+  /** Created at the first use; refused once the store is closed. */
   get #parts(): Parts {
     this.assertOpen()
     this.#made ??= createParts(this.access.sql, (action) => this.runFenced(action))
@@ -213,7 +213,7 @@ export abstract class BaseStore {
     return this.#closed
   }
 
-  /** For what uses the connections of this store and ends with it. */
+  /** For parts that use the connections of this store and are closed with it. */
   onClose(close: () => Promise<void>): void {
     this.#closers.push(close)
   }

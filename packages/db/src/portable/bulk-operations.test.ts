@@ -5,7 +5,7 @@ import { countMatches } from './bulk-operations.ts'
 
 const NOW = new Date('2026-01-01T00:00:00.000Z')
 
-/** So many jobs, in batches as they are asked for. */
+/** That many jobs, in batches of the requested size. */
 function jobs(count: number): Match {
   return async (_filter, _asOf, after, limit) => {
     const from = after ? Number(after.id) + 1 : 0
@@ -27,13 +27,13 @@ describe('counting what matches', () => {
     expect(await countMatches(jobs(count), {}, NOW)).toMatchObject({ total, totalIsExact })
   })
 
-  it('knows the newest of those that it counted', async () => {
+  it('returns the newest of the jobs that it counted', async () => {
     const { newest } = await countMatches(jobs(7_000), {}, NOW)
     expect(newest).toHaveLength(2_000)
     expect([newest[0], newest.at(-1)]).toEqual(['5000', '6999'])
   })
 
-  it('counts all of them for who spreads them over a time, for as long as one may be made to wait', async () => {
+  it('counts all of them for an operation that is spread over a time, as long as a caller can wait', async () => {
     expect(await countMatches(jobs(250_001), {}, NOW, 'all')).toMatchObject({
       total: 250_001,
       totalIsExact: true,

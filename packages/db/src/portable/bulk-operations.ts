@@ -19,9 +19,9 @@ import { type Fragment, q, type Sql } from './sql.ts'
 export type { BulkOperationStatus }
 export type BulkOperationError = NonNullable<BulkOperation['error']>
 
-/** What is to be done to all jobs that a filter matched at a moment. */
+/** An action on all jobs that a filter matched at a given moment. */
 export type BulkOperationRequest = Omit<WireRequest, 'expectedCount' | 'spreadSeconds'> & {
-  /** Milliseconds over which it is spread; 0: as fast as is good for the others. */
+  /** Milliseconds over which it is spread; 0: as fast as other work allows. */
   readonly spreadMs: number
   /** Repeating `idempotencyKey` as the same actor returns the same operation. */
   readonly actor: AuditEntry['actor']
@@ -33,23 +33,23 @@ export type BulkOperationPreview = MatchCount & FoundJobs
 
 export type BulkOperationRow = Omit<BulkOperation, 'filter' | 'spreadSeconds' | 'by'> &
   Omit<BulkOperationRequest, 'idempotencyKey' | 'canary' | 'stopWhenFailing'> & {
-    /** How many batches it took. The process that does the next one must have seen this one. */
+    /** How many batches it took. The process that does the next one must have read this one. */
     readonly step: number
-    /** Null: at the beginning. */
+    /** Null: it starts at the beginning. */
     readonly position: OperationPosition | null
-    /** Whether there is something to do for it: batches, or outcomes to be counted. */
+    /** Whether there is work left: batches, or outcomes to count. */
     readonly isOpen: boolean
   }
 
 export type OperationPosition = {
-  /** The last job that the walk has passed; null: it has passed all of them. */
+  /** The last job that the walk has passed; null: it is at the end. */
   readonly next: ListPosition | null
   /** Jobs of the last batch that were being claimed or settled, and how often they were tried. */
   readonly busy: readonly JobId[]
   readonly tries: number
 }
 
-/** Under this and its id a process leads an operation (`Store.lead`). */
+/** The name, with the id, under which a process leads an operation (`Store.lead`). */
 export const BULK_OPERATION_LEAD = 'operation:'
 
 /**
@@ -58,21 +58,22 @@ export const BULK_OPERATION_LEAD = 'operation:'
  */
 export interface BulkOperationStore {
   /**
-   * How many jobs matched at that moment: exactly up to 100,000, at least that many above; `all` counts on as long as
-   * a caller can be made to wait. INVALID_INPUT for a search that takes too long.
+   * How many jobs matched at that moment: exact up to 100,000, a lower bound above; `all` counts on as long as
+   * a caller can wait. INVALID_INPUT for a search that takes too long.
    */
   count(filter: JobFilter, asOf: Date, howMany?: 'enough' | 'all'): Promise<MatchCount>
-  /** The same, and what they are. */
+  /** The same, with samples and groups of the jobs. */
   preview(filter: JobFilter, asOf: Date): Promise<BulkOperationPreview>
   /**
-   * Does the next batch, of up to `limit` jobs and never more than 500, if it is still running and has not changed since
-   * it was read. Null: it was stopped, or another process did that batch. Its end is written into the audit, under the
+   * Does the next batch, of up to `limit` jobs and never more than 500, if it still runs and has not changed since
+   * it was read. Null: it was stopped, or another process did that batch. Its end is recorded in the audit, under the
    * actor that began it.
    */
   advance(seen: BulkOperationRow, limit?: number): Promise<BulkOperationRow | null>
   /**
-   * Counts what became of up to 1,000 of its jobs whose outcome is open, from the batch behind `after`, and decides by it:
-   * a canary that passed lets the rest begin, too many that failed again stop it. Null: it has changed since it was read.
+   * Counts the outcomes of up to 1,000 of its jobs that are still open, from the batch after `after`, and decides by
+   * them: a canary that passed lets the rest begin, too many that failed again stop it. Null: it has changed since it
+   * was read.
    */
   follow(seen: BulkOperationRow, after?: number | null): Promise<Followed | null>
   /** It cannot continue. Null: it has ended, or has changed since it was read. */
@@ -81,15 +82,15 @@ export interface BulkOperationStore {
 
 type Followed = {
   readonly operation: BulkOperationRow
-  /** Behind which batch the next look goes on; null: this was the last part. */
+  /** The batch after which the next count continues; null: this was the last part. */
   readonly next: number | null
 }
 
-/** A batch of an action, and what is written beside it, in one transaction. */
+/** A batch of an action, and further writes, in one transaction. */
 export type FencedAction = {
   /** Locks and changes a row; if it changes none, nothing else happens. */
   readonly fence: Fragment
-  /** Null: nothing is to be done, only written down. */
+  /** Null: no action, only the writes. */
   readonly batch: ActionBatch | null
   readonly account: (acted: readonly Acted[]) => readonly Fragment[]
 }
@@ -102,7 +103,7 @@ type Host = {
 
 /** Written once for both databases. */
 export function createBulkOperations(sql: Sql, { match, act }: Host): BulkOperationStore {
-  /** Does it, and writes down how the operation stands then, if this is how it stood. */
+  /** Does the batch and stores the new state of the operation, if its state has not changed meanwhile. */
   async function writeDown(
     seen: BulkOperationRow,
     batch: ActionBatch | null,
@@ -124,7 +125,7 @@ export function createBulkOperations(sql: Sql, { match, act }: Host): BulkOperat
     return isMine ? after : null
   }
 
-  /** The jobs of which something becomes. */
+  /** The jobs whose outcomes are followed. */
   const remembered =
     ({ id, step, outcomes }: BulkOperationRow) =>
     (acted: readonly Acted[]) => {
@@ -193,7 +194,7 @@ function save(operation: BulkOperationRow): Fragment {
     where id = ${id}`
 }
 
-/** How an operation stands after a batch. */
+/** The state of an operation after a batch. */
 function afterBatch(
   seen: BulkOperationRow,
   next: ListPosition | null,
@@ -217,7 +218,7 @@ function afterBatch(
     done,
     skipped,
     outcomes,
-    // Where more matched than were counted, the walk finds out.
+    // Where more matched than were counted, the walk finds the total.
     total: Math.max(seen.total, handled),
     totalIsExact: seen.totalIsExact || isOver,
     position: isOver ? null : { next, busy, tries },
@@ -230,26 +231,26 @@ function idsOf(acted: readonly Acted[], wanted: string): readonly JobId[] {
   return acted.find(({ reason }) => reason === wanted)?.ids ?? []
 }
 
-/** Not by a request, so in the name of the person who began it. */
+/** Recorded under the person who began it, because no request caused it. */
 function endEntry({ id, action, status, skipped, error, done, actor }: BulkOperationRow): NewAuditEntry {
   const target = { id, action, status, skipped, ...(error && { error }) }
   return { actor, action: 'bulkOperations.end', target, count: done }
 }
 
-/** So many are enough for who decides. */
+/** An exact count up to here is enough to decide by. */
 const ENOUGH = 100_000
-/** Counting goes by steps that let others in between. */
+/** Counts in steps, between which other work can run. */
 const COUNT_STEP = 5_000
-/** Waits until the decision can be made. */
+/** How long a caller waits for a count at most. */
 const COUNT_MS = 10_000
-/** How many jobs a preview looks at, and how many of them it shows. */
+/** How many jobs a preview reads, and how many of them it shows. */
 const LOOK_AT = 2_000
 const SAMPLE = 10
 const MOST_ERRORS = 20
 
 type Counted = MatchCount & { readonly newest: readonly JobId[] }
 
-/** Jobs that matched at a moment, with the newest of those that were counted. */
+/** Jobs that matched at a given moment, with the newest of those that were counted. */
 export async function countMatches(
   match: Match,
   filter: JobFilter,
@@ -286,7 +287,7 @@ type LookedAt = FoundJobs['sample'][number] & {
 const COLUMNS = `n.id, n.topic, n.queue, cast(n.status as text) as status, n.last_error ->> 'class' as class,
   n.last_error ->> 'message' as message`
 
-/** What those jobs are, without anything of their payloads. */
+/** What those jobs are, without their payloads. */
 async function describeMatches(sql: Sql, { newest, ...count }: Counted): Promise<BulkOperationPreview> {
   const rows = await sql.all<LookedAt>(byIdStatement(sql.dialect, newest, COLUMNS))
   const found = new Map(rows.map((row) => [row.id, row]))

@@ -6,27 +6,27 @@ import { type Fragment, q, raw, type Sql } from './sql.ts'
 
 export type Outcomes = NonNullable<BulkOperation['outcomes']>
 
-/** What became of one job. One that failed again may be retried: then it is still open. */
+/** The outcome of one job. One that failed again may be retried: then it is still open. */
 type Outcome = { readonly name: keyof Outcomes; readonly isOpen: boolean }
 
-/** How many jobs one look reads, however many there are. */
+/** How many jobs one count reads, however many there are. */
 const LOOK_AT = 1_000
 
 /** How long after its end the jobs of a bulk operation are followed. */
 const FOLLOW_MS = 24 * 60 * 60_000
 
-/** So many outcomes say something about the rest. */
+/** The least number of outcomes that says something about the rest. */
 const ENOUGH_OUTCOMES = 10
 
 export const NO_OUTCOMES: Outcomes = { completed: 0, running: 0, waiting: 0, failedAgain: 0, cancelled: 0 }
 
-/** Null for actions of which nothing becomes. */
+/** Null for actions without outcomes. */
 export function noOutcomes(action: BulkAction): Outcomes | null {
   if (action !== 'requeue' && action !== 'run_now') return null
   return NO_OUTCOMES
 }
 
-/** A job as it is remembered: its failures when it was touched, what became of it, and whether that can still change. */
+/** A remembered job: its failures when it was touched, its outcome, and whether that can still change. */
 type Remembered = [id: JobId, failures: number, outcome: keyof Outcomes, isOpen: boolean]
 
 /** Remembers the jobs of a batch in one row, with the failures that they already had. */
@@ -54,18 +54,18 @@ type SeenJob = {
   readonly failures: number
 }
 
-/** What one look found out. */
+/** The result of one count. */
 export type Seen = {
   readonly outcomes: Outcomes
-  /** The batches in which something has changed. */
+  /** The batches that have changed. */
   readonly changed: readonly { readonly step: number; readonly jobs: readonly Remembered[] }[]
-  /** Whether none of the jobs that were looked at can still change. */
+  /** Whether none of the jobs that were read can still change. */
   readonly isSettled: boolean
-  /** Where the next look goes on; null: at the beginning. */
+  /** Where the next count continues; null: at the beginning. */
   readonly next: number | null
 }
 
-/** Looks at up to 1,000 jobs whose outcome was open, and never at less than a batch: three bounded reads by index. */
+/** Reads up to 1,000 jobs whose outcome was open, and at least one batch: three bounded reads by index. */
 export async function look(sql: Sql, operation: BulkOperationRow, after: number | null): Promise<Seen> {
   const { batches, next } = await openBatches(sql, operation.id, after ?? 0)
   const ids = batches.flatMap(({ jobs }) => jobs.filter(([, , , isOpen]) => isOpen).map(([id]) => id))
@@ -133,12 +133,12 @@ export function saveOutcomes(operation: string, changed: Seen['changed']): Fragm
   })
 }
 
-/** Its canary jobs are done, and it waits for what becomes of them. */
+/** Its canary jobs are done, and it waits for their outcomes. */
 export function awaitsCanary({ status, canary, done }: BulkOperationRow): boolean {
   return status === 'canary' && canary !== null && done >= canary.count
 }
 
-/** How a bulk operation stands after a look: its canary may have passed, or too many of its jobs failed again. */
+/** The state of a bulk operation after a count: its canary may have passed, or too many of its jobs failed again. */
 export function afterLook(
   seen: BulkOperationRow,
   { outcomes, isSettled, next }: Pick<Seen, 'outcomes' | 'isSettled' | 'next'>,

@@ -30,11 +30,11 @@ function around(cron: string, zone: string, day: string): { ticks: Date[]; from:
 }
 
 describe('the ticks of a pattern', () => {
-  it.each(cases)('%s in %s are the same from wherever one looks', (cron, zone) => {
+  it.each(cases)('%s in %s are the same from any starting point', (cron, zone) => {
     const pattern = parseCron(cron, zone)
     for (const day of CHANGES) {
       const { ticks, from, to } = around(cron, zone, day)
-      // 47 minutes and a bit: it meets every part of an hour.
+      // 47 minutes and a bit, so that it hits every part of an hour.
       for (let ms = from; ms < to; ms += 47 * 60_000 + 17_003) {
         const expected = ticks.find((tick) => tick.getTime() > ms)
         if (expected) expect(pattern.next(new Date(ms)), new Date(ms).toISOString()).toEqual(expected)
@@ -86,7 +86,7 @@ describe('the next runs', () => {
     ])
   })
 
-  it('go on from now where the planned one is overdue: those between are not runs to come', () => {
+  it('continue from now where the planned one is overdue: missed ticks are not listed', () => {
     expect(told(hourly, '2026-01-01T04:10Z')).toEqual([
       '2026-01-01T01:00',
       '2026-01-01T05:00',
@@ -94,7 +94,7 @@ describe('the next runs', () => {
     ])
   })
 
-  it('follow the clocks of their zone', () => {
+  it('follow the daylight saving time of their zone', () => {
     const morning = { cron: '30 9 * * *', timezone: 'Europe/Berlin', nextAt: at('2026-03-28T08:30Z') }
     expect(told(morning, '2026-03-27T12:00Z')).toEqual([
       '2026-03-28T08:30',
@@ -103,11 +103,11 @@ describe('the next runs', () => {
     ])
   })
 
-  it('are none of one that is paused', () => {
+  it('are empty for a paused schedule', () => {
     expect(nextRuns({ ...hourly, nextAt: null }, at('2026-01-01T00:30Z'))).toEqual([])
   })
 
-  it('are what was planned, where the pattern was broken by hand', () => {
+  it('are only the planned one where the pattern was broken by hand', () => {
     expect(told({ ...hourly, cron: 'now and then' }, '2026-01-01T00:30Z')).toEqual(['2026-01-01T01:00'])
   })
 })

@@ -5,17 +5,17 @@ import type { Schedule, ScheduleRow } from './schedules.ts'
 /** Far beyond real patterns, far below what a list of a million minutes takes to read. */
 const MAX_LENGTH = 256
 
-/** The moments that a pattern means in a time zone. */
+/** The ticks of a pattern in a time zone. */
 export interface Ticks {
-  /** The first tick after a moment; null when there is none any more. */
+  /** The first tick after a moment; null when there is none. */
   next(after: Date): Date | null
 }
 
 /**
- * Reads a pattern of five fields, of six with seconds, or a nickname such as `@daily`.
+ * Parses a pattern of five fields, of six with seconds, or a nickname such as `@daily`.
  *
- * When clocks change: a fixed time that is skipped ticks once, at the change; a fixed time that comes
- * twice ticks the first time only; what repeats (`*`, steps, lists of hours) follows the hands.
+ * At a change of daylight saving time, a fixed time that is skipped ticks once, at the change; a fixed time that
+ * comes twice ticks the first time only; repeating patterns (`*`, steps, lists of hours) follow the local clock.
  */
 export function parseCron(cron: string, timezone: string): Ticks {
   assertShape(cron)
@@ -47,7 +47,7 @@ function assertShape(cron: string): void {
   throw new OncueError('INVALID_CRON', `cron ${JSON.stringify(cron)} must have five or six fields`)
 }
 
-/** By name: an offset (`+02:00`) ignores daylight saving time, which is hardly meant. */
+/** By name: an offset (`+02:00`) ignores daylight saving time, which is rarely intended. */
 function assertTimezone(timezone: string): void {
   try {
     if (typeof timezone === 'string' && /^[A-Za-z]/.test(timezone) && timezone.length <= MAX_LENGTH) {
@@ -63,7 +63,7 @@ function assertTimezone(timezone: string): void {
 
 const MANY = 3
 
-/** What is planned, which may be due by now, and the ticks after that are still to come. Of a paused schedule none. */
+/** The planned tick, which may be due by now, and the next ones after now. Empty for a paused schedule. */
 export function nextRuns(
   { cron, timezone, nextAt }: Pick<ScheduleRow, 'cron' | 'timezone' | 'nextAt'>,
   now: Date,
@@ -86,9 +86,9 @@ export function nextRuns(
   return runs
 }
 
-/** A tick seen this late was not missed: the process was busy, or restarted. */
+/** A tick at most this late was not missed: the process was busy, or restarted. */
 const ON_TIME_MS = 60_000
-/** An outage of a month would otherwise become a month of jobs at once. */
+/** An outage of a month would otherwise make a month of jobs at once. */
 const MOST_AT_ONCE = 100
 /** Ticks are whole seconds. */
 const RESOLUTION_MS = 1_000
@@ -128,8 +128,8 @@ function latestTicks(ticks: Ticks, first: Date, until: Date): Date[] {
 }
 
 /**
- * The last tick up to a moment, by halving: a pattern of every second has 2.6 million ticks in a month
- * and this asks for about twenty of them. `first` is one.
+ * The last tick up to a moment, by bisection: a pattern of every second has 2.6 million ticks in a month,
+ * and this computes about twenty of them. `first` is a tick.
  */
 export function latestTick(ticks: Ticks, first: Date, until: Date): Date {
   let latest = first

@@ -2,7 +2,7 @@ type PrismaError = {
   meta?: { driverAdapterError?: { cause?: { originalCode?: string; originalMessage?: string } } }
 } | null
 
-/** What a driver says of an error. Prisma wraps it; the driver's code is inside. */
+/** The code and message of a driver's error. Prisma wraps it; the driver's code is inside. */
 export function describeError(error: unknown): { code: string; message: string; constraint: string } {
   const cause = (error as PrismaError)?.meta?.driverAdapterError?.cause
   const { code, message, constraint } = (error ?? {}) as Record<string, unknown>

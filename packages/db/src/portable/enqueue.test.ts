@@ -5,26 +5,26 @@ import { dueQueues, inOrder } from './enqueue.ts'
 const node = (id: string, ...after: string[]) => ({ id, after })
 const idsOf = (nodes: readonly { id: string }[]) => nodes.map(({ id }) => id)
 
-test('each job comes behind those that it waits for, however they were given', () => {
+test('each job comes after its parents, in whatever order they were given', () => {
   const nodes = [node('last', 'b', 'c'), node('b', 'a'), node('c', 'a'), node('a')]
   expect(idsOf(inOrder(nodes))).toEqual(['a', 'b', 'c', 'last'])
 })
 
-test('jobs of other calls close no circle', () => {
+test('jobs of other calls close no cycle', () => {
   expect(idsOf(inOrder([node('a', 'elsewhere'), node('b')]))).toEqual(['a', 'b'])
 })
 
 test.each([
   ['itself', [node('a', 'a')], ['a']],
   ['another that waits for it', [node('free'), node('a', 'b'), node('b', 'a')], ['a', 'b']],
-  ['one that waits for it over others', [node('a', 'c'), node('b', 'a'), node('c', 'b')], ['a', 'b', 'c']],
+  ['one that waits for it through others', [node('a', 'c'), node('b', 'a'), node('c', 'b')], ['a', 'b', 'c']],
 ])('a job that waits for %s is refused', (_, nodes, jobIds) => {
   expect(() => inOrder(nodes)).toThrow(
     expect.objectContaining({ code: 'DEPENDENCY_CYCLE', details: { jobIds } }),
   )
 })
 
-test('a chain of 100 000 jobs is no matter of the stack', () => {
+test('a chain of 100,000 jobs does not overflow the stack', () => {
   const chain = Array.from({ length: 100_000 }, (_, n) => node(`${n}`, `${n + 1}`))
   expect(inOrder(chain)[0]?.id).toBe('99999')
 })
@@ -42,7 +42,7 @@ test('a job dated back, or due within the skew of clocks, wakes its queue', () =
   expect(dueQueues(jobs, NOW)).toEqual(['old', 'soon'])
 })
 
-test('jobs that are delayed or blocked wake nobody', () => {
+test('jobs that are delayed or blocked wake no worker', () => {
   const jobs = [
     job('delayed', { delay: 1 }),
     job('scheduled', { runAt: new Date(NOW + 60_000) }),

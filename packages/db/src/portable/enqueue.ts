@@ -2,10 +2,10 @@ import { type JobId, LIMITS, type NewJob, OncueError } from '@oncue/core'
 import { utf8Length } from '@oncue/core/internal'
 import type { EnqueueOutcome } from '../store.ts'
 
-/** A row of `keys`, as it is named. */
+/** A key as the table `keys` identifies it. */
 export type KeyName = { readonly topic: string; readonly key: string }
 
-/** Of keys that all topics share; no topic is empty. */
+/** The topic of keys that all topics share; no real topic is empty. */
 const ALL_TOPICS = ''
 
 export function uniqueKeyOf({ topic, unique }: NewJob): KeyName | null {
@@ -16,7 +16,10 @@ export function storedUniqueKey(topic: string, key: string, scope: string | null
   return { topic: scope === 'all' ? ALL_TOPICS : topic, key: `u:${key}` }
 }
 
-/** The key by which a repeated enqueue finds the job of the first. Those of Oncue itself are of a kind that no caller can name. */
+/**
+ * The key by which a repeated enqueue finds the job of the first. No caller can name the keys of Oncue's own
+ * jobs.
+ */
 export function onceKeyOf({ topic, idempotencyKey, internalKey }: NewJob): KeyName | null {
   if (internalKey !== null) return { topic, key: `o:${internalKey}` }
   return idempotencyKey === null ? null : { topic, key: `i:${idempotencyKey}` }
@@ -30,13 +33,13 @@ export function isKeyed(job: NewJob): boolean {
   return job.unique !== null || job.idempotencyKey !== null || job.internalKey !== null
 }
 
-/** Those of a call that are to be written: a job whose id is known, or that the call names twice, is there already. */
+/** The jobs of a call that are to be written: not those whose id is known, or that the call names twice. */
 export function withoutKnown(jobs: readonly NewJob[], known: ReadonlySet<JobId>): NewJob[] {
   const seen = new Set(known)
   return jobs.filter(({ id }) => !seen.has(id) && seen.add(id))
 }
 
-/** What became of all, when this became of those that were written. */
+/** The outcome for all jobs, given the outcome of those that were written. */
 export function outcomesOf(
   jobs: readonly NewJob[],
   written: readonly NewJob[],
@@ -50,8 +53,8 @@ export function outcomesOf(
 export type Node = { readonly id: JobId; readonly after: readonly JobId[] }
 
 /**
- * Jobs of one call, each behind those of them that it waits for; DEPENDENCY_CYCLE if that cannot be.
- * Jobs outside the call exist already and cannot wait for jobs in it, so they close no circle.
+ * Jobs of one call, each after its parents among them; DEPENDENCY_CYCLE if there is no such order.
+ * Jobs outside the call exist already and cannot wait for jobs in it, so they close no cycle.
  */
 export function inOrder<N extends Node>(nodes: readonly N[]): N[] {
   const waiting = new Map(nodes.map((node) => [node.id, 0]))
@@ -66,7 +69,7 @@ export function inOrder<N extends Node>(nodes: readonly N[]): N[] {
     }
   }
   const ordered = nodes.filter((node) => waiting.get(node.id) === 0)
-  // It grows during the walk: a job whose parents were all visited comes next.
+  // The list grows during the walk: a job follows once all its parents were visited.
   for (const { id } of ordered) {
     for (const child of children.get(id) ?? []) {
       const left = (waiting.get(child.id) ?? 0) - 1
@@ -79,7 +82,7 @@ export function inOrder<N extends Node>(nodes: readonly N[]): N[] {
 }
 
 /**
- * Refuses jobs of one call that wait for each other. To be called before it is known which of them exist, so that a call
+ * Refuses jobs of one call that wait for each other. Called before it is known which of them exist, so that a call
  * gets the same error whenever it is sent.
  */
 export function assertNoCycle(jobs: readonly NewJob[]): void {
@@ -95,7 +98,7 @@ function cycle(nodes: readonly Node[], waiting: ReadonlyMap<JobId, number>): Onc
 
 /**
  * A client's clock may be behind the store's by this much. A wake-up that comes too early costs one
- * claim, which then knows when to look again; one that never comes costs the rest of a poll.
+ * claim, which then knows when to claim again; a missing one costs the rest of a poll interval.
  */
 const SKEW_MS = 1_000
 
@@ -109,7 +112,7 @@ export function dueQueues(jobs: readonly NewJob[], nowMs: number): string[] {
   return [...queues]
 }
 
-/** Over this size a payload or result is stored once, in its own table, and never written again. */
+/** Above this size a payload or result is stored once, in its own table, and never written again. */
 export function isInline(json: string): boolean {
   // A UTF-16 unit takes at most three bytes, so short texts need no count.
   return json.length * 3 <= LIMITS.inlineBytes || utf8Length(json) <= LIMITS.inlineBytes

@@ -1,11 +1,11 @@
 import { isOncueError, type OncueError } from '@oncue/core'
 
-/** What one look at a database showed. */
+/** The result of one check of a database. */
 export interface Finding {
   readonly check: string
   readonly status: 'ok' | 'warn' | 'fail'
   readonly found: string
-  /** What it means, and what to do. Null: nothing. */
+  /** What it means, and what to do. Null: it is fine. */
   readonly advice: string | null
 }
 
@@ -17,7 +17,7 @@ export const fail = (found: string, advice: string): Seen => ({ status: 'fail', 
 
 export type Check = readonly [name: string, look: () => Promise<Seen> | Seen]
 
-/** One after the other. What cannot be looked at is a finding too, and does not hide the rest. */
+/** Runs the checks one after the other. A check that fails is a finding too, and does not hide the rest. */
 export async function lookAll(
   checks: readonly Check[],
   toError: (error: unknown) => OncueError,

@@ -4,7 +4,7 @@ import { type GaugeSample, timeToDrain } from './gauges.ts'
 const NOW = new Date('2026-01-01T12:00:00Z')
 const MINUTE = 60_000
 
-/** A sample with so many jobs waiting in mail. */
+/** A sample with that many jobs waiting in mail. */
 function sample(minutesAgo: number, waiting: number): GaugeSample {
   const gauge = { waiting, running: 2, oldestMs: 0, workers: 1, slots: 2 }
   const minute = new Date(NOW.getTime() - minutesAgo * MINUTE)

@@ -24,13 +24,13 @@ import {
 } from './tokens.ts'
 
 export type NewPairing = {
-  /** Of the device to come. */
+  /** Of the future device. */
   readonly role: DeviceRole
   readonly allowedTopics?: Token['allowedTopics'] | undefined
   readonly allowedQueues?: Token['allowedQueues'] | undefined
-  /** The token that makes it, if one does: while it cannot be used, nor can the code or the device. */
+  /** The token that creates it, if one does: the code and the device are valid only while it is. */
   readonly makerId?: string | null | undefined
-  /** The end of a maker that is no token: the code and the device end then too. */
+  /** When the validity of a maker that is not a token ends: the code and the device end then too. */
   readonly deviceUntil?: Date | null | undefined
   readonly createdBy: string
   readonly validMs: number
@@ -44,7 +44,7 @@ export interface PairingStore {
   create(pairing: NewPairing): Promise<NewPairingCode>
   /**
    * The new device, whose secret has this hash. PAIRING_REFUSED if the code is wrong, too old or used, or if its
-   * maker can no longer be; of two that come at once with the same code, one gets it. How a code is written
+   * maker is no longer valid; when two use the same code at once, one succeeds. How a code is written
    * (capitals, hyphens, spaces) does not matter.
    */
   exchange(device: {
@@ -54,11 +54,11 @@ export interface PairingStore {
     /** For how long the device may be idle before it ends; absent: for ever. */
     readonly idleMs?: number | undefined
   }): Promise<TokenRow>
-  /** The device that used the code; null until one does. */
+  /** The device that used the code; null until one has. */
   deviceOf(id: string): Promise<TokenRow | null>
 }
 
-/** Without what is taken for something else when it is read aloud or typed: 0 and O, 1, I and L. */
+/** Without characters that are confused when read aloud or typed: 0 and O, 1, I and L. */
 const LETTERS = '23456789ABCDEFGHJKMNPQRSTUVWXYZ'
 /** 31⁹ is about 2⁴⁴: a thousand guesses a second for five minutes find one code in ninety million. */
 const CODE_LENGTH = 9
@@ -105,20 +105,20 @@ export function createPairings(sql: Sql): PairingStore {
 
     async exchange(device) {
       const parsed = deviceSchema.safeParse(device)
-      // Without the value: it may be most of a code.
+      // Without the value, which may be most of a valid code.
       if (!parsed.success) throw toInputError(parsed.error, 'device', undefined)
       assertText(device.name, 'device.name')
       const now = await sql.now()
       const id = newJobId(now.getTime())
       const { idleMs } = parsed.data
       const idleUntil = idleMs === undefined ? null : new Date(now.getTime() + idleMs)
-      // Only the one that took the code finds itself in the row.
+      // Only the call that took the code finds itself in the row.
       const made = await sql.run(
         q`update {pairings} set used_at = ${now}, device_id = ${id}
           where code_hash = ${hashOf(device.code)} and used_at is null and expires_at > ${now}
             and (device_until is null or device_until > ${now})
             and (maker_id is null or exists (select 1 from {tokens} t where t.id = maker_id and ${usableAt(now)}))`,
-        // No longer than what made the code.
+        // Not valid for longer than the maker of the code.
         q`insert into {tokens} (id, kind, name, role, hash, allowed_topics, allowed_queues, parent_id, created, created_by,
             expires_at, idle_until)
           select p.device_id, 'device', ${device.name}, p.role, ${device.hash}, p.allowed_topics, p.allowed_queues,

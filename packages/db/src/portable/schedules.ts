@@ -29,18 +29,19 @@ export type Schedule = Omit<ScheduleRow, 'service' | 'nextAt' | 'lastAt' | 'paus
 /** Cron. One job per tick, however many processes tick. */
 export interface ScheduleStore {
   /**
-   * Creates or changes one; the next tick is computed anew if pattern or zone changed. One in code changes none that
-   * another service declared, unless no worker of that service lives: the returned row tells.
+   * Creates or changes one; the next tick is recomputed if pattern or zone changed. A declaration in code does not
+   * change a schedule of another service, unless no worker of that service is alive: the returned row shows whose it
+   * is.
    */
   save(schedule: Schedule): Promise<ScheduleRow>
   list(): Promise<ScheduleRow[]>
   remove(name: string): Promise<void>
-  /** Removes one that this service declared in code, and no other. */
+  /** Removes a schedule that this service declared in code, and no other. */
   withdraw(name: string, service: string): Promise<void>
   pause(name: string, by?: string): Promise<void>
-  /** Ticks that were missed while it was paused are not made up for. */
+  /** Ticks that were missed during the pause are not made up for. */
   resume(name: string, by?: string): Promise<void>
-  /** A job now, beside the plan. */
+  /** Enqueues a job now, outside the plan. */
   runNow(name: string): Promise<JobId>
   /** Enqueues what is due, and says when the next tick is. */
   tick(): Promise<{ readonly enqueued: JobId[]; readonly nextAt: Date | null }>
@@ -50,7 +51,7 @@ export interface ScheduleStore {
   onChange(hear: () => void): Promise<Subscription>
 }
 
-/** What schedules need of their store. Its wake-ups tell of changes, under a name that no queue can have. */
+/** What schedules need of their store. Wake-ups announce changes, under a name that no queue can have. */
 export type ScheduleHost = {
   enqueue(jobs: readonly NewJob[]): Promise<JobId[]>
   wake(queues: readonly string[]): void
@@ -73,7 +74,7 @@ export function createSchedules(sql: Sql, host: ScheduleHost): ScheduleStore {
     return schedule
   }
 
-  /** What a worker announced of the topic, for options that the schedule does not name. */
+  /** What a worker announced about the topic, for options that the schedule does not set. */
   async function policyOf(topic: string): Promise<TopicPolicy> {
     const [row] = await sql.all<{ policy: unknown }>(q`select policy from {topics} where topic = ${topic}`)
     return readPolicy(sql.json(row?.policy))
@@ -93,15 +94,15 @@ export function createSchedules(sql: Sql, host: ScheduleHost): ScheduleStore {
       const [id] = await host.enqueue([job])
       return id === job.id ? id : null
     } catch (error) {
-      // `onConflict: 'reject'` on a schedule means: not while the last one is still there.
+      // `onConflict: 'reject'` on a schedule means: skip the tick while the last job is still live.
       if (isOncueError(error, 'UNIQUE_KEY_LIVE')) return null
       throw error
     }
   }
 
   /**
-   * First the jobs, then the move: if this process dies in between, the next one makes the same jobs,
-   * whose keys are taken. Moved only if it was not moved or changed meanwhile.
+   * First the jobs, then the move: if this process dies in between, the next one tries to make the same jobs,
+   * whose keys are taken. A schedule is moved only if it was not moved or changed meanwhile.
    */
   async function tickOne(schedule: ScheduleRow, nextAt: Date, now: Date): Promise<JobId[]> {
     const ticks = parseCron(schedule.cron, schedule.timezone)
@@ -161,7 +162,7 @@ export function createSchedules(sql: Sql, host: ScheduleHost): ScheduleStore {
       const paused = await sql.run(q`update {schedules}
         set next_at = null, paused_at = ${now}, paused_by = ${by ?? null}, updated = ${now}
         where name = ${name} and paused_at is null`)
-      // Paused before: the first to do so stays known.
+      // It was paused before: keep who paused it first.
       if (paused === 0) await find(name)
     },
 
@@ -193,7 +194,7 @@ export function createSchedules(sql: Sql, host: ScheduleHost): ScheduleStore {
         try {
           if (schedule.nextAt) enqueued.push(...(await tickOne(schedule, schedule.nextAt, now)))
         } catch (error) {
-          // A schedule that was broken by hand must not keep the others from ticking.
+          // A schedule that was broken by hand must not stop the others.
           if (isOncueError(error) && error.retryable) throw error
           failures.push(error)
         }
@@ -220,7 +221,10 @@ function readSchedule(sql: Sql, { paused_at, paused_by: by, ...row }: StoredSche
   return { ...fieldsOf<Omit<ScheduleRow, 'paused'>>(sql, row, kinds), paused: at && { at, by } }
 }
 
-/** Names stand in keys and URLs, so they follow the rule of topics, whose names those in code have. Cron, topic, payload and options have checks of their own. */
+/**
+ * Names are part of keys and URLs, so they follow the rule of topics. Cron, topic, payload and options have
+ * their own checks.
+ */
 const scheduleSchema = z.strictObject({
   name: topicSchema,
   cron: z.unknown(),
@@ -233,10 +237,10 @@ const scheduleSchema = z.strictObject({
   service: z.string().min(1).max(128).nullish(),
 })
 
-/** What each tick decides by itself, or what can be true for one job only. */
+/** Options that each tick sets itself, or that can hold for one job only. */
 const NOT_FOR_SCHEDULES = ['runAt', 'idempotencyKey', 'after'] as const
 
-/** Refuses what would fail at the first tick, and returns both as JSON text. */
+/** Refuses what would fail at the first tick, and returns payload and options as JSON text. */
 function checkSchedule(schedule: Schedule): { readonly payload: string; readonly options: string } {
   const parsed = scheduleSchema.safeParse(schedule)
   if (!parsed.success) throw toInputError(parsed.error, 'schedule', schedule)
@@ -254,9 +258,9 @@ function toJob({ topic, payload, options }: Schedule, newId?: () => JobId, polic
 }
 
 /**
- * The job of one tick. It is due at the tick itself, so that its handler can tell which one it runs for
- * and its wait is counted from the plan. The key makes it one job, however many processes tick. No caller can name it: one
- * that enqueues the same topic cannot keep a tick out.
+ * The job of one tick. It is due at the tick itself, so that its handler knows which one it runs for
+ * and its wait is measured from the plan. The key makes it one job, however many processes tick. No caller can name
+ * it, so that an enqueue of the same topic cannot suppress a tick.
  */
 function toTickJob(schedule: Schedule, tick: Date, newId: () => JobId, policy: TopicPolicy): NewJob {
   const job = toJob(schedule, newId, policy)

@@ -4,20 +4,20 @@ import { type Fragment, q, type Sql } from './sql.ts'
 
 type SettingChange = {
   readonly set?: Readonly<Record<string, unknown>> | undefined
-  /** Keys to take away. */
+  /** Keys to remove. */
   readonly reset?: readonly string[] | undefined
   readonly by?: string | undefined
 }
 
-/** What an admin changed at run time. What the keys and values mean is the API's business. */
+/** Settings that an admin changed at run time. The API defines what keys and values mean. */
 const SECRET = 'secret:'
 
 export const isSecret = ({ key }: { readonly key: string }) => key.startsWith(SECRET)
 
 export interface SettingStore {
-  /** All of it, or nothing. */
+  /** All of them, or none. */
   change(change: SettingChange): Promise<void>
-  /** A value that is made at the first call and is the same for all processes. No list of settings has it. */
+  /** A value that is created at the first call and is the same for all processes. No list of settings includes it. */
   secret(name: string, make: () => string): Promise<string>
 }
 
@@ -39,7 +39,7 @@ export function createSettings(sql: Sql): SettingStore {
             on conflict (key) do update set
               value = excluded.value, updated = excluded.updated, updated_by = excluded.updated_by`,
         ])
-      // In one order, so that two changes do not wait for each other.
+      // Sorted, so that two changes do not deadlock.
       const statements = changes.sort(([a], [b]) => (a < b ? -1 : 1)).map(([, statement]) => statement)
       if (statements.length > 0) await sql.run(...statements)
     },
@@ -49,7 +49,7 @@ export function createSettings(sql: Sql): SettingStore {
       const read = () => sql.all<{ value: unknown }>(q`select value from {settings} where key = ${key}`)
       const [known] = await read()
       if (known) return String(sql.json(known.value))
-      // Of several processes that start at once, the first makes it.
+      // Of several processes that start at once, the first creates it.
       await sql.run(q`insert into {settings} (key, value, updated)
         values (${key}, ${encodeJson(make(), 'payload')}, ${await sql.now()}) on conflict (key) do nothing`)
       const [made] = await read()

@@ -6,9 +6,9 @@ type Settle = (batch: readonly Settlement[]) => Promise<Omit<Settled, 'refused'>
 
 /**
  * Settles a batch; when the database refuses something in it, halves the batch until the poisoned
- * entries stand alone. Those fail their own job, with the reason, and the rest is settled.
+ * entries are alone. Those fail their own job, with the reason, and the rest is settled.
  *
- * If not one entry can be settled, it is the database that is wrong and not the entries: then it throws,
+ * If no entry can be settled, the database is at fault and not the entries: then it throws,
  * and nothing was written.
  */
 export async function settleBisected(batch: readonly Settlement[], settle: Settle): Promise<Settled> {
@@ -32,13 +32,13 @@ export async function settleBisected(batch: readonly Settlement[], settle: Settl
   }
 }
 
-/** Whether sending the same again would fail again, for a reason that may lie in what is sent: so it was sent. */
+/** Whether a retry would fail the same way because of what is sent. */
 export function isPermanent(error: unknown): error is OncueError {
   if (!isOncueError(error) || NOT_SENT in error) return false
   return error.code === 'DATABASE_REFUSED' || error.code === 'DATABASE_ERROR'
 }
 
-/** One that cannot even be failed must not fail the other half with it: the end of its lease frees its job. */
+/** An entry that cannot even be failed must not fail the other half: its job is freed when the lease expires. */
 async function half(
   batch: readonly Settlement[],
   settle: Settle,
@@ -52,7 +52,7 @@ async function half(
   }
 }
 
-/** An error of unknown kind may have passed: a result is not given up for one. */
+/** An error of unknown kind may be temporary, so no result is discarded for one. */
 async function settledAfterAll(
   only: Settlement,
   error: OncueError,

@@ -2,22 +2,22 @@ import type { Runtime } from '@oncue/runtime'
 import { fieldOf } from '../job-columns.ts'
 import type { PoolState } from '../store.ts'
 
-/** What a statement may carry. JSON travels as text. */
+/** A value of a statement. JSON is sent as text. */
 export type Value = string | number | boolean | Date | null
 
-/** SQL with its values, so that statements can be put together without counting `?`. */
+/** SQL with its values, so that statements can be composed without counting `?`. */
 export type Fragment = { readonly text: string; readonly values: readonly Value[] }
 
 /**
- * What cold code needs of a database, so that it is written once. Statements are portable SQL:
- * `{jobs}` is a table of ours, `?` is a value. Where the dialects differ, `dialect` tells.
+ * The interface of a database for code outside the hot path, so that it is written once. Statements are portable
+ * SQL: `{jobs}` is a table of ours, `?` is a value. Where the dialects differ, `dialect` says which it is.
  */
 export interface Sql {
   readonly dialect: 'postgres' | 'sqlite'
   readonly runtime: Runtime
   /** Rows of a statement that only reads. */
   all<Row extends object>(statement: Fragment): Promise<Row[]>
-  /** The same, along indexes whatever the planner knows or guesses about the tables: for walks that end early. */
+  /** The same, but always along indexes, whatever the planner estimates: for walks that end early. */
   walk<Row extends object>(statement: Fragment): Promise<Row[]>
   /** One or more writes, as one transaction; returns how many rows the last one changed. */
   run(...statements: Fragment[]): Promise<number>
@@ -29,9 +29,9 @@ export interface Sql {
   json(value: unknown): unknown
   /** The store's clock, also in tests. */
   now(): Promise<Date>
-  /** The same as an expression, for a statement that wants to know it on the way. */
+  /** The clock as an expression, for use inside a statement. */
   clock(): Fragment
-  /** Waits for claims that may not have seen what was committed just now. None do on SQLite, which has one writer. */
+  /** Waits for claims that may not have seen the last commit. Returns at once on SQLite, which has one writer. */
   claimsInFlight(): Promise<void>
   /** Null where there is no pool. */
   pool(): PoolState | null
@@ -131,7 +131,7 @@ export function q(strings: TemplateStringsArray, ...parts: readonly (Fragment | 
   return { text, values }
 }
 
-/** SQL that is ours, word for word: never anything that came from a caller. */
+/** Trusted SQL, inserted verbatim: never anything that came from a caller. */
 export function raw(text: string): Fragment {
   return { text, values: [] }
 }
@@ -153,7 +153,7 @@ export function all(conditions: readonly Fragment[]): Fragment {
   return conditions.length ? join(conditions, ' and ') : raw('1 = 1')
 }
 
-/** The beginning of a statement that refers to these; nothing when there are none. */
+/** The `with` clause for these CTEs; empty when there are none. */
 export function withCtes(ctes: readonly Fragment[]): Fragment {
   return ctes.length ? q`with recursive ${join(ctes, ', ')}` : raw('')
 }

@@ -4,7 +4,7 @@ const FIRST_LETTER = 48
 
 const endOf = (bucket: number) => 2 ** ((bucket + 1) / 2) - 1
 
-/** The upper end of each bucket, which is not in it. Whatever takes longer is in the last one. */
+/** The upper end of each bucket, exclusive. Longer durations are in the last one. */
 export const DURATION_BUCKETS_MS: readonly number[] = Array.from({ length: BUCKETS }, (_, n) => endOf(n))
 
 /** One letter for a duration, as the function bucket of Postgres gives it. */
@@ -57,12 +57,12 @@ export const ROLL_UP_LIMIT = 5_000
 /** For how long minutes are kept; totals are kept for ever. */
 const KEPT_MS = 90 * 24 * 60 * 60 * 1_000
 
-/** The minutes before this one go, when these deltas are added. */
+/** Minutes before this one are deleted when these deltas are added. */
 export function keptSince(deltas: readonly Delta[]): Date {
   return new Date(Math.max(...deltas.map((delta) => delta.minute.getTime())) - KEPT_MS)
 }
 
-/** What ended in one queue and topic. `retried`: runs that failed while their jobs go on. */
+/** What ended in one queue and topic. `retried`: runs that failed and are retried. */
 type Counts = Record<'completed' | 'failed' | 'cancelled' | 'retried', number>
 type Counted = Counts & { readonly queue: string; readonly topic: string }
 
@@ -75,10 +75,13 @@ export function addCounts(counts: Counts, other: Readonly<Counts>): void {
   counts.retried += other.retried
 }
 
-/** What a settle left to be added up, or an action that took finished jobs away. Durations are letters. */
+/**
+ * A change of the counters that a settle, or an action that removed finished jobs, left to be rolled up.
+ * Durations are letters.
+ */
 export type Delta = Counted & { readonly minute: Date; waits: string; runs: string; runMs: number }
 
-/** What happened in one minute: requeueing or pruning a job does not unhappen it. */
+/** What happened in one minute: requeueing or pruning a job later does not change it. */
 export type MinuteRow = Counted & {
   readonly minute: Date
   readonly waits: Histogram
@@ -123,7 +126,7 @@ function addToMinute(minutes: Map<string, MinuteRow>, delta: Delta): void {
   addLetters(row.runs, delta.runs)
 }
 
-/** Adds what is there already to the minutes that are about to be written over it. */
+/** Adds the stored counts to the minutes that are about to replace them. */
 export function addKnown(minutes: readonly MinuteRow[], known: readonly MinuteRow[]): void {
   const rows = new Map(minutes.map((row) => [keyOf(row), row]))
   for (const old of known) {

@@ -8,28 +8,31 @@ export type TokenRow = Token
 export type TokenKind = Token['kind']
 
 /**
- * Who may call the API. A token can be used until it expires, is revoked, is a device that was not used for long,
- * or what it was made by can no longer be used: a session of a device of a device of a token ends with each of them.
+ * Who may call the API. A token is valid until it expires, is revoked, is a device that was idle for too long,
+ * or its maker is no longer valid: a session of a device of a device of a token ends with each of them.
  */
 export interface TokenStore {
-  /** The admin that an installation begins with. False: it was made before, by whichever process was first. */
+  /** Creates the first admin of an installation. False: it exists already, whichever process created it. */
   createFirstAdmin(hash: string): Promise<boolean>
-  /** Makes this the hash of an admin, whatever was before; the secret it replaces ends with all that was made by it. */
+  /** Sets the hash of the admin; the secret that it replaces ends, with everything that was made by it. */
   setAdmin(hash: string): Promise<void>
-  /** The token of this hash, if it can be used. */
+  /** The token of this hash, if it is valid. */
   find(hash: string): Promise<(TokenRow & { readonly hash: string }) | null>
-  /** Which of these can still be used. */
+  /** Those of these that are still valid. */
   usable(ids: readonly string[]): Promise<Set<string>>
   /**
-   * With all sessions and devices made by it, and by those. Returns how many devices could be used until then.
-   * TOKEN_NOT_FOUND for an unknown id; a second call changes nothing.
+   * Revokes a token with all sessions and devices made by it, and by those. Returns how many devices were valid until
+   * then. TOKEN_NOT_FOUND for an unknown id; a second call changes nothing.
    */
   revoke(id: string): Promise<{ readonly devices: number }>
-  /** It is in use: written at most once a minute. A device, also by a session of it, can be idle from now on for `idleMs`. */
+  /**
+   * Records its use, at most once a minute. A device, also when one of its sessions is used, may be idle for
+   * `idleMs` from now.
+   */
   touch(id: string, idleMs?: number): Promise<void>
 }
 
-/** Fixed, so that of many processes that start together one makes it. */
+/** A fixed id, so that of many processes that start together one creates it. */
 const FIRST_ADMIN = '00000000-0000-7000-8000-000000000001'
 
 const MINUTE_MS = 60_000
@@ -37,7 +40,7 @@ const MINUTE_MS = 60_000
 export const tokenNameSchema = z.string().min(1).max(LIMITS.keyLength)
 export const tokenHashSchema = z.string().regex(/^[0-9a-f]{64}$/, 'must be a SHA-256 in hex')
 
-/** Neither `t` nor what it was made by, nor what that was made by, has ended. */
+/** Neither `t` nor its maker, nor the maker of that, has ended. */
 export const usableAt = (now: Date): Fragment => q`not exists (
   with recursive line as (
     select t.parent_id, t.revoked_at, t.expires_at, t.idle_until
@@ -45,7 +48,7 @@ export const usableAt = (now: Date): Fragment => q`not exists (
     select p.parent_id, p.revoked_at, p.expires_at, p.idle_until from {tokens} p join line on p.id = line.parent_id)
   select 1 from line where revoked_at is not null or expires_at <= ${now} or idle_until <= ${now})`
 
-/** All that was made by a token, and by those. */
+/** Everything that was made by a token, at any depth. */
 const madeBy = (id: string): Fragment => q`with recursive made as (
     select m.id from {tokens} m where m.parent_id = ${id}
     union all
@@ -136,7 +139,7 @@ export function createTokens(sql: Sql): TokenStore {
       const now = await sql.now()
       const idleUntil = idleMs === undefined ? null : new Date(now.getTime() + idleMs)
       const aMinuteAgo = new Date(now.getTime() - MINUTE_MS)
-      // Who uses a session of a device uses the device.
+      // Using a session of a device counts as using the device.
       await sql.run(q`update {tokens} set last_used = ${now},
           idle_until = case when kind = 'device' then ${idleUntil} else idle_until end
         where (id = ${id} or (kind = 'device'

@@ -13,13 +13,13 @@ import type { Query } from './sql.ts'
 type Rows = unknown[][]
 export type Send = (query: Query) => Promise<pg.QueryArrayResult<unknown[]>>
 
-/** The pool, and how to ask it again. */
+/** The pool, with retries. */
 export class PostgresClient {
   readonly pool: pg.Pool
-  /** Of all connections of this store, also those beside the pool. */
+  /** Counts all connections of this store, also those outside the pool. */
   readonly Client: typeof pg.Client
   readonly runtime: Runtime
-  /** What every statement passes on its way to the server. */
+  /** Applied to every statement on its way to the server. */
   readonly rename: Rename
   /** False once a pooler was seen to run our statements on a connection that did not prepare them. */
   #named = true
@@ -27,14 +27,14 @@ export class PostgresClient {
   readonly #proven = new WeakSet<pg.PoolClient>()
   readonly #isOurs: boolean
   readonly #signal: AbortSignal | undefined
-  /** Connections on which a statement is under way. */
+  /** Connections on which a statement runs. */
   readonly #inUse = new Set<pg.PoolClient>()
   /** On the monotonic clock: when a connection was last lost, or could not be had. */
   lostAt = Number.NEGATIVE_INFINITY
   /** Called when the server turns out to have become read-only, as the old one does in a failover. */
   onReadOnly = ignore
 
-  /** A pool that is given stays its owner's, and so do its settings and its errors. */
+  /** A pool that is passed in belongs to its owner, with its settings and errors. */
   constructor(
     source: string | pg.Pool,
     max = 10,
@@ -60,8 +60,8 @@ export class PostgresClient {
       connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
       onConnect: prepareSession,
     })
-    // A connection that breaks is replaced at the next query, and the query it was in fails by itself;
-    // without listeners, for idle ones and for those given out, it would end the process.
+    // A broken connection is replaced at the next query, and the query it was running fails by itself;
+    // without listeners, on idle and on checked-out ones, it would end the process.
     this.pool.on('error', () => this.lost())
     this.pool.on('connect', (client) => client.on('error', ignore))
     this.pool.on('release', (error, client) => {
@@ -70,7 +70,7 @@ export class PostgresClient {
   }
 
   /**
-   * For what may be sent twice: reads, and writes that are fenced or keyed. A function is asked anew for
+   * For statements that may be sent twice: reads, and writes that are fenced or keyed. A function is called again for
    * each attempt.
    */
   query(query: Query | (() => Query)): Promise<Rows> {
@@ -78,7 +78,7 @@ export class PostgresClient {
     return this.#retried(() => this.#run(async (client) => (await this.#send(client, make())).rows))
   }
 
-  /** For what must not: sent again only when nothing was sent, or all of it was rolled back. */
+  /** For statements that must not be sent twice: retried only when nothing was sent, or all of it was rolled back. */
   queryOnce(query: Query): Promise<Rows> {
     const attempt = () => this.#run(async (client) => (await this.#send(client, query)).rows)
     return this.#retried(attempt, wasNotWritten)
@@ -103,7 +103,7 @@ export class PostgresClient {
     })
   }
 
-  /** For work that looks at what it got before it writes on. Repeated only when it was rolled back. */
+  /** For work that reads before it writes. Retried only when it was rolled back. */
   inTransaction<T>(work: (send: Send, client: pg.ClientBase) => Promise<T>): Promise<T> {
     const run = async (client: pg.PoolClient) => {
       await client.query('begin isolation level read committed')
@@ -140,12 +140,12 @@ export class PostgresClient {
     )
   }
 
-  /** Tells that a connection to the server was lost. */
+  /** Records that a connection to the server was lost. */
   lost(): void {
     this.lostAt = this.runtime.monotonic()
   }
 
-  /** Statements that are under way may end; those that hang lose their connection. */
+  /** Lets running statements finish; those that hang lose their connection. */
   close(): Promise<void> {
     const ending = this.pool.end()
     const cut = () => {
@@ -186,24 +186,24 @@ export class PostgresClient {
       const { code } = toOncueError(error)
       const isReadOnly = code === 'DATABASE_READ_ONLY'
       const isBroken = isReadOnly || code === 'DATABASE_UNAVAILABLE'
-      // A broken one may still have something to say after it was thrown away.
+      // A broken one may still emit an error after it was removed.
       if (isBroken) this.lost()
       else client.off('error', ignore)
-      // Its statement would go on waiting on the server, with no client left to read the result.
+      // Its statement would keep waiting on the server, with no client left to read the result.
       if (isTimeout(error)) void cancelStatement(client).then(() => client.release(true))
       else client.release(isBroken)
       if (isReadOnly) await this.#leaveServer()
-      // The server has changed its role behind a connection that worked: a new one finds the primary.
+      // The server has changed its role behind a working connection: a new one finds the primary.
       const isStale = isReadOnly && this.#proven.has(client)
       if (!isStale && (!named || !isUnprepared(error))) throw error
       if (isStale) return this.#run(use)
     }
-    // Nothing of it was executed: the statement was not even bound, or its transaction was rolled back.
+    // Nothing was executed: the statement was not even bound, or its transaction was rolled back.
     this.#named = false
     return this.#run(use)
   }
 
-  /** The idle connections lead to the same server. Those of a pool that is not ours are its owner's to close. */
+  /** The idle connections go to the same server. Those of a pool that is not ours are for its owner to close. */
   async #leaveServer(): Promise<void> {
     this.onReadOnly()
     if (!this.#isOurs) return
@@ -225,7 +225,7 @@ export class PostgresClient {
   }
 }
 
-/** How long a statement may go on after the store is closed. Over a half-open connection it would for ever. */
+/** How long a statement may run on after the store is closed. On a half-open connection it would never end. */
 const CLOSING_MS = 5_000
 
 const ignore = () => {}
@@ -234,7 +234,7 @@ function wasNotWritten(error: OncueError): boolean {
   return error.code !== 'DATABASE_UNAVAILABLE' || NOT_SENT in error
 }
 
-/** The driver's own word for a `query_timeout` that is over. */
+/** The driver's message when `query_timeout` is reached. */
 function isTimeout(error: unknown): boolean {
   return error instanceof Error && error.message === 'Query read timeout'
 }

@@ -4,7 +4,7 @@ import { type Extras, type FieldIn, jobColumns, noExtras } from '../job-columns.
 import type { ClaimedJob, RunRef } from '../store.ts'
 import { ALL_SEEN, type Unseen } from './low-water.ts'
 
-/** A row of work_row, column by column. Of a row that is no job most are null. */
+/** A row of work_row, by position. In rows that are not jobs most columns are null. */
 type WorkRow = readonly unknown[]
 
 type WorkField = FieldIn<'claim'> | 'kind' | 'extras'
@@ -109,7 +109,7 @@ export const NATIVE_TYPES: pg.CustomTypesConfig = {
   },
 }
 
-/** Jobs of one batch share their times: most texts are the one before. */
+/** Jobs of one batch share their times: most texts equal the one before. */
 let lastText = ''
 let lastTime = 0
 

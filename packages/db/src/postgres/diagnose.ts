@@ -10,7 +10,7 @@ const SKEW_MS = 1_000
 const LONG_TRANSACTION_S = 60
 const VERY_LONG_TRANSACTION_S = 1_800
 const MANY_DEAD_ROWS = 50_000
-/** A page for every job that it gives, one for each level of the index, and room for those not vacuumed yet. */
+/** One page for every job that it returns, one for each level of the index, and some for rows not vacuumed yet. */
 const MANY_PAGES = 1_000
 
 /** For a server that can be reached. `isMigrated` says whether our tables exist. */
@@ -83,7 +83,7 @@ async function pooler(pool: pg.Pool, url: string): Promise<Seen> {
   )
 }
 
-/** As the server, the database or the role set it: our own connections have changed theirs. */
+/** The level that the server, the database or the role sets: our own connections have changed theirs. */
 async function isolation(pool: pg.Pool, url: string): Promise<Seen> {
   const { level } = await one<{ level: string }>(
     pool,
@@ -147,7 +147,7 @@ interface PlanNode {
 }
 
 /**
- * The part of a claim that looks for ready jobs, with the settings that the claim has, where most of
+ * The part of a claim that searches for ready jobs, with the settings that the claim has, where most of
  * them wait. It only reads: the function itself would take jobs.
  */
 async function claimPlan(pool: pg.Pool, schema: string): Promise<Seen> {

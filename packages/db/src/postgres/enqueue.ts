@@ -9,7 +9,7 @@ import { toOncueError } from './errors.ts'
 import { wakeStatements } from './notifier.ts'
 import * as sql from './sql.ts'
 
-/** Stores jobs in a transaction of our own. Whom to wake then is the caller's to say. */
+/** Stores jobs in a transaction of our own. The caller wakes workers afterwards. */
 export async function enqueueAlone(
   client: PostgresClient,
   jobs: readonly NewJob[],
@@ -46,25 +46,28 @@ async function insertAgain(
       return await insert(client, jobs, now)
     } catch (error) {
       if (toOncueError(error).code !== 'DUPLICATE_ID') throw error
-      // The server went on with what it had received, and was done in the meantime.
+      // The server continued with what it had received, and finished in the meantime.
       written = await knownOf(client, jobs)
     }
   }
-  // A keyed job that is not there stands for another: asking again tells for which. Whatever else is missing was
-  // written with the others, and has been deleted since.
+  // A keyed job that is missing was replaced by the holder of its key: a repeat returns which. Any other that is
+  // missing was written with the rest, and has been deleted since.
   const missing = jobs.filter((job) => isKeyed(job) && !written.has(job.id))
   const outcomes = missing.length > 0 ? await insert(client, missing, now) : []
   const outcomeOf = new Map(missing.map((job, n) => [job.id, outcomes[n]]))
   return jobs.map((job) => outcomeOf.get(job.id) ?? created(job))
 }
 
-/** Two processes at once, and a job that moves between live and history, are met at the second attempt. */
+/**
+ * Races with another process, and with a job that moves between live and history, are resolved by the second
+ * attempt.
+ */
 const ATTEMPTS = 4
 
 /**
  * With jobs whose ids come from requests. A first request is expected to be new: one insert, which fails if it is not,
- * or if its job has finished. Only then, and for repeats, is it asked which ids are known: one statement, so that it
- * sees each job in one place.
+ * or if its job has finished. Only then, and for repeats, it is looked up which ids are known: one statement, so that
+ * it sees each job in one place.
  */
 async function enqueueRequested(
   client: PostgresClient,
@@ -75,10 +78,10 @@ async function enqueueRequested(
   let asked = jobs.filter((job) => job.request === 'repeat')
   for (let attempt = 1; ; attempt++) {
     const known = asked.length > 0 ? await knownOf(client, asked) : new Set<JobId>()
-    // No other call has an id that was made for this one: if one is there, all of them were written.
+    // No other call has an id that was made for this one: if one exists, all of them were written.
     const wasWritten = jobs.some((job) => !job.request && known.has(job.id))
     const unknown = withoutKnown(jobs, known)
-    // In one order: two calls with the same ids would otherwise wait for each other.
+    // Sorted: two calls with the same ids would otherwise deadlock.
     const left = (wasWritten ? unknown.filter(isKeyed) : unknown).toSorted(byId)
     try {
       const outcomes = left.length > 0 ? await insert(client, left, now) : []
@@ -116,7 +119,7 @@ export function enqueueIn(
   })
 }
 
-/** In the caller's transaction an error is the driver's own, but for what only Oncue can tell. */
+/** In the caller's transaction an error is the driver's own, except where Oncue raised it. */
 export function toCallersError(error: unknown): unknown {
   const ours = toOncueError(error)
   return ours.code === 'UNIQUE_KEY_LIVE' || ours.code === 'UNKNOWN_PARENT' ? ours : error
@@ -134,8 +137,8 @@ export function* enqueueAndWake(
 }
 
 /**
- * Everything that storing jobs takes, as statements of one transaction, ours or the caller's. First
- * the jobs with keys, because others may wait for them and the key may be another job's.
+ * All statements that storing jobs takes, for one transaction, ours or the caller's. Jobs with keys come
+ * first, because others may wait for them, and the key may belong to another job.
  */
 function* enqueueSteps(jobs: readonly NewJob[], now: Date | null): Steps<EnqueueOutcome[]> {
   const hasParents = jobs.some((job) => job.after.length > 0)
@@ -155,23 +158,23 @@ function* enqueueSteps(jobs: readonly NewJob[], now: Date | null): Steps<Enqueue
     yield write(sql.enqueue(plain.slice(i, i + sql.ENQUEUE_CHUNK), now))
   }
   if (hasParents) {
-    // Once more: a job that stands for another may close a circle.
+    // Checked again: a key that stands for another job may close a cycle.
     if (outcomes.size > 0) inOrder(written)
     const waiting = written.filter((job) => job.after.length > 0)
     const [edges, link] = sql.link(waiting, now)
     if (edges) yield write(edges)
-    // Jobs with keys were written before it was known which of their parents are one and the same, or the run that
+    // Jobs with keys were written before it was known which of their parents are the same job, or the run that
     // they replace.
     const given = new Set(jobs)
     const recounted = waiting.filter((job) => isKeyed(job) && !given.has(job))
     if (recounted.length > 0) yield write(sql.recountParents(recounted))
-    // It returns a row: some drivers refuse to execute it as a statement without one.
+    // It returns a row, because some drivers refuse a statement without one.
     if (link) yield read(link)
   }
   return jobs.map((job) => outcomes.get(job.id) ?? created(job))
 }
 
-/** What became of those with a key, by the id that each would have had. */
+/** The outcome for jobs with a key, by the id that each would have had. */
 function* enqueueKeyed(jobs: readonly NewJob[], now: Date | null): Steps<Map<JobId, EnqueueOutcome>> {
   const keyed = jobs.filter(isKeyed)
   const outcomes = new Map<JobId, EnqueueOutcome>()

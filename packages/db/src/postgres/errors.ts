@@ -14,7 +14,7 @@ const BY_STATE: Record<string, ErrorCode> = {
   '3D000': 'DATABASE_UNAVAILABLE',
   '3F000': 'MIGRATION_NEEDED',
   '40': 'DATABASE_CONFLICT',
-  // The role lacks a right.
+  // The role lacks a privilege.
   '42501': 'DATABASE_REFUSED',
   '42883': 'MIGRATION_NEEDED',
   '42P01': 'MIGRATION_NEEDED',
@@ -32,14 +32,14 @@ const BY_STATE: Record<string, ErrorCode> = {
   OC005: 'DUPLICATE_ID',
 }
 
-/** Prisma's own codes for a server that it cannot reach, or that went away. */
+/** Prisma's own codes for a server that cannot be reached, or that went away. */
 const PRISMA_LOST = /^P(1001|1002|1008|1017|2024|2037)$/
 const NETWORK = /^(ECONN|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH)/
 /** What `pg` says without a code when a connection goes away or none can be had. */
 const LOST =
   /Connection terminated|Client has encountered a connection error|Client was closed|timeout expired|timeout exceeded when trying to connect|Query read timeout/
 
-/** Every error of the driver becomes one of ours, with the driver's own as its cause. */
+/** Converts an error of the driver into one of ours, with the driver's own as its cause. */
 export function toOncueError(error: unknown): OncueError {
   if (isOncueError(error)) return error
   const { code, message, constraint } = describeError(error)
@@ -63,7 +63,7 @@ export function toOncueError(error: unknown): OncueError {
   })
 }
 
-/** The right that is usually missing, by the kind of object that the message names. */
+/** The privilege that is usually missing, by the kind of object that the message names. */
 const RIGHTS: Record<string, string> = {
   database: 'create',
   schema: 'usage',
@@ -71,7 +71,7 @@ const RIGHTS: Record<string, string> = {
   sequence: 'usage',
 }
 
-/** What to do about a right that is missing, or an object that is in the way. */
+/** A hint for a missing privilege, or for an object that is in the way. */
 export function hintOf(error: unknown): string | undefined {
   const { code, message } = describeError(error)
   if (code === '2BP01') {

@@ -16,7 +16,7 @@ type Connection = {
   readonly client: pg.Client
   readonly since: number
   backend: number | undefined
-  /** What it listens to, or is about to. */
+  /** The channels that it listens to, or is about to. */
   readonly channels: Map<Channel, Promise<unknown>>
   destroy(): void
 }
@@ -27,19 +27,19 @@ const GOODBYE_MS = 500
 
 type ListenerOptions = {
   readonly connectionString: string
-  /** To find out whether a pooler is in between. */
+  /** To detect a pooler. */
   readonly pool: pg.Pool
   readonly Client?: typeof pg.Client | undefined
   readonly schema?: string | undefined
-  /** How often, and for how long, a silent connection is asked whether it is alive. */
+  /** How often a silent connection is pinged, and the timeout of a ping. */
   readonly pingMs?: number | undefined
   readonly runtime?: Runtime | undefined
 }
 
 /**
- * One connection that listens, for everybody in this store, from the first who wants to hear
- * something. It comes back by itself, and then tells everybody to look, since something may have
- * been missed. Nothing it does can fail a caller: a wake-up is a hint, and polling is the truth.
+ * One listening connection for the whole store, opened by the first subscriber. It reconnects by
+ * itself, and then tells all subscribers to poll, because notifications may have been missed.
+ * Nothing it does can fail a caller: a wake-up is only a hint, and callers poll as well.
  */
 export class PostgresListener {
   readonly #options: ListenerOptions
@@ -71,8 +71,8 @@ export class PostgresListener {
   }
 
   /**
-   * Resolves when whatever is sent from now on will be heard; also when it will not be, because the
-   * database is away (then it is heard later) or behind a transaction pooler (then never).
+   * Resolves when notifications sent from now on will be received; also when they will not be, because the
+   * database is down (then they are received later) or behind a transaction pooler (then never).
    */
   async subscribe(channel: Channel, hear: Hear): Promise<Subscription> {
     if (this.#closed) throw new OncueError('STORE_CLOSED', 'This store was closed')
@@ -88,7 +88,7 @@ export class PostgresListener {
     }
   }
 
-  /** Looks now, and not only by and by, whether the connection is still of use. */
+  /** Checks at once, and not only at the next ping, whether the connection still works. */
   check(): void {
     if (this.#connection && !this.#connecting) void this.#check(this.#connection)
   }
@@ -98,7 +98,7 @@ export class PostgresListener {
     this.#runtime.cancel(this.#retry)
     this.#runtime.cancel(this.#ping)
     const connection = this.#connection
-    // A connection still being made is destroyed: after `end()` pg would never settle its `connect()`.
+    // A connection that is being opened is destroyed: after `end()` pg would never settle its `connect()`.
     if (this.#connecting) {
       connection?.destroy()
       return this.#connecting
@@ -194,7 +194,7 @@ export class PostgresListener {
     return channel.replace(DEFAULT_SCHEMA, this.#options.schema ?? DEFAULT_SCHEMA)
   }
 
-  /** A connection that is dead without a word (a cable, a firewall), or to a server that was demoted, is found by asking. */
+  /** A ping finds a connection that died silently (a cable, a firewall), or whose server was demoted. */
   async #check(connection: Connection): Promise<void> {
     const server = await serverOf(connection.client).catch(() => undefined)
     if (server?.pid === connection.backend && !server?.isReadOnly) return
@@ -206,7 +206,7 @@ export class PostgresListener {
   #lost(connection: Connection): void {
     this.#runtime.cancel(this.#ping)
     this.#connection = undefined
-    // One that ends as soon as it is made counts as a failed attempt.
+    // A connection that ends as soon as it is opened counts as a failed attempt.
     if (this.#runtime.monotonic() - connection.since > RECONNECT.maxMs) this.#attempt = 0
     this.#reconnect()
   }
@@ -225,7 +225,7 @@ export class PostgresListener {
       try {
         hear(payload)
       } catch {
-        // Its own affair: the others have to hear it too.
+        // A subscriber that throws must not keep the others from being notified.
       }
     }
   }

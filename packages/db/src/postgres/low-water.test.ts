@@ -19,7 +19,7 @@ describe('the low-water mark', () => {
     return water
   }
 
-  it('stays behind what may still be uncommitted', () => {
+  it('stays behind jobs that may still be uncommitted', () => {
     expect(seen().marks(claiming(), 200).times).toEqual([ago(250)])
   })
 
@@ -30,7 +30,7 @@ describe('the low-water mark', () => {
     expect(water.marks(claiming(), 1_001).times).toEqual([ago(250)])
   })
 
-  describe('of a queue that a claim has not seen to its end', () => {
+  describe('of a queue that a claim has not read to its end', () => {
     const marksAfter = (jobs: Parameters<LowWater['learn']>[1], unseen: Parameters<LowWater['learn']>[4]) => {
       const water = seen()
       const later = new Date(NOW.getTime() + 1_000)
@@ -39,26 +39,26 @@ describe('the low-water mark', () => {
       return water.marks(claiming(), 201).times
     }
 
-    it('goes as far as the last job that was taken before the limit', () => {
+    it('moves as far as the last job that was taken before the limit', () => {
       const stopped = { stopped: ['default'], skipped: [] }
       expect(marksAfter([found(ago(20)), found(ago(10))], stopped)).toEqual([ago(10)])
     })
 
-    it('stays where it was when the queue was full, or paused', () => {
+    it('does not move when the queue was full, or paused', () => {
       expect(marksAfter([], { stopped: ['default'], skipped: [] })).toEqual([ago(250)])
     })
 
-    it('stays where it was when something was left behind', () => {
+    it('does not move when something was left behind', () => {
       expect(marksAfter([found(ago(10))], { stopped: [], skipped: ['default'] })).toEqual([ago(250)])
     })
 
-    it('is no business of the other queues', () => {
+    it('does not affect the other queues', () => {
       const after = [new Date(NOW.getTime() + 750)]
       expect(marksAfter([], { stopped: ['other'], skipped: ['another'] })).toEqual(after)
     })
   })
 
-  it('is not for a claim that has to be thorough', () => {
+  it('is not used by a claim that has to be thorough', () => {
     const water = seen()
     expect(water.marks(claiming({ thorough: true }), 200).times).toEqual(['-infinity'])
     expect(water.marks(claiming(), 201).times).toEqual([ago(250)])

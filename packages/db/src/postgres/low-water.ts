@@ -9,11 +9,11 @@ export type Marks = {
 }
 
 type Mark = { readonly at: Date | '-infinity'; readonly id: string }
-/** What one process knows of one queue, as seen through one choice of topics. */
+/** What one process has seen of one queue, for one choice of topics. */
 type Scope = { readonly marks: Map<number, Mark>; sweptAt: number; sweepTook: number; isSweep: boolean }
 type IndexPosition = ClaimedJob & { readonly visibleAt: Date }
 
-/** Queues of which a claim has not seen all that is due. */
+/** Queues of which a claim has not seen all due jobs. */
 export type Unseen = {
   /** Paused, or at its limit: seen as far as the last job that was taken. */
   readonly stopped: readonly string[]
@@ -33,11 +33,11 @@ const SWEEP_SHARE = 1 / 20
 const SWEEP_EVERY_MS = 1_000
 
 /**
- * Remembers, per queue and priority, up to where this process has seen the ready index.
+ * Remembers, per queue and priority, how far this process has read the ready index.
  *
  * A transaction left open anywhere in the server stops vacuum, and the index entries of finished
  * jobs pile up at the head, where every claim would walk them again (measured: half the speed
- * after 40 000 jobs, and falling). Starting at the mark skips them. It is safe because everything
+ * after 40,000 jobs, and falling). Starting at the mark skips them. It is safe because every job that is
  * put back becomes visible now or later, never in the past; the rest is found by the sweep.
  */
 export class LowWater {
@@ -100,7 +100,7 @@ function learnAll(marks: Scope['marks'], found: readonly IndexPosition[], seen: 
   for (const priority of marks.keys()) marks.set(priority, seen)
 }
 
-/** What lies below the last one has not been looked at. */
+/** Levels below the last one have not been read. */
 function learnUpTo(marks: Scope['marks'], found: readonly IndexPosition[], seen: Mark & { at: Date }): void {
   const last = found.at(-1)
   if (!last) return

@@ -8,10 +8,10 @@ import { renameTo } from '../schema.ts'
 import { hintOf, toOncueError } from './errors.ts'
 import { abandonable, CONNECT_TIMEOUT_MS, clientFor, prepareSession, queryAsIs } from './session.ts'
 
-/** Two numbers and not one: the keys of workers' presence are of the other kind and never collide. */
+/** Two numbers and not one: presence locks use the other key space, so that they never collide. */
 const LOCK = `1869505397, hashtext('oncue.migrations')`
 
-/** Marks a schema that we made: one that an administrator made for us is not ours to drop. */
+/** Marks a schema that we created: one that an administrator created for us is not ours to drop. */
 const OURS = 'Made by oncue-migrate'
 
 const CREATE_LEDGER = `create table if not exists oncue.migrations (
@@ -64,8 +64,8 @@ select 'drop type ' || string_agg(oid::regtype::text, ', ') from pg_type
 where typnamespace = 'oncue'::regnamespace and right(typname, 9) = '_' || $1 and typcategory <> 'A'`
 
 /**
- * How long a migration waits for a table that is in use, before it lets the others past and tries again: behind a
- * statement that waits to change a table, all others wait, too, and the queue would stand still.
+ * How long a migration waits for a table that is in use before it backs off and retries: behind a statement that
+ * waits to change a table, all others wait, too, and the queue would stand still.
  */
 const LOCK_WAIT_MS = 2_000
 const LOCK_PAUSE_MS = 1_000
@@ -125,7 +125,7 @@ export async function openPostgres(
   }
 }
 
-/** Every error of the driver becomes one of ours. */
+/** Converts every error of the driver into one of ours. */
 async function translated<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work()
@@ -188,7 +188,7 @@ function ledgerOn(client: pg.Client): Ledger {
   }
   return {
     async open() {
-      // `create schema if not exists` asks for the right to create one even where it exists.
+      // `create schema if not exists` requires the privilege to create one even where it exists.
       const { rows } = await client.query(`select to_regnamespace('oncue') is null as missing`)
       if (rows[0].missing) await run(`create schema oncue; comment on schema oncue is '${OURS}'`)
       await run(CREATE_LEDGER)

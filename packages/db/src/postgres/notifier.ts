@@ -8,17 +8,17 @@ const GAP_MS = 20
 const CALM = 8
 
 /**
- * In Postgres every transaction that notifies commits alone: while one of them is at it, the others
- * wait. So our own enqueues notify after their commit, in a statement of their own. Never two of a
- * name at once; in a burst at once and then with a gap, the last one after the last enqueue. One
- * enqueue after the other, each waiting for its job to be picked up, has to wait for no gap.
+ * In Postgres every transaction that notifies commits alone: while one of them commits, the others
+ * wait. So our own enqueues notify after their commit, in a statement of their own, never two of a
+ * name at once. In a burst the first is sent at once, then one per gap, the last one after the last enqueue.
+ * Single enqueues, each waiting for its job to be picked up, are not delayed by a gap.
  */
 export class PostgresNotifier {
   readonly #channel: Channel
   readonly #send: (query: Query) => Promise<unknown>
   readonly #together: boolean
   readonly #runtime: Runtime
-  /** What waits to be sent, by the lane that sends it; a lane is there while it is not quiet. */
+  /** Names that wait to be sent, by lane; a lane exists while it is busy. */
   readonly #lanes = new Map<string, { readonly names: Set<string>; done: Promise<void> }>()
   #calls = 0
   #callsBefore = 0
@@ -62,12 +62,12 @@ export class PostgresNotifier {
   }
 
   async #run(key: string, names: Set<string>): Promise<void> {
-    // Those of the same turn come along.
+    // Those of the same turn are sent together.
     await Promise.resolve()
     while (names.size > 0) {
       const batch = [...names]
       names.clear()
-      // Lost is lost: those who wait for it poll as well.
+      // A lost notification is not repeated: subscribers poll as well.
       await this.#send(notification(this.#channel, batch)).catch(() => {})
       if (Math.max(this.#calls, this.#callsBefore) > CALM)
         await this.#runtime.sleep(GAP_MS, { signal: this.#closing.signal })
@@ -88,7 +88,7 @@ export class PostgresNotifier {
   }
 }
 
-/** It need not survive a power cut, so its commit waits for no disk, and other commits wait less for it. */
+/** It need not survive a power cut, so its commit does not wait for the disk, and other commits wait less for it. */
 function notification(channel: Channel, names: readonly string[]): Query {
   return {
     text: `with hurried as materialized (select set_config('synchronous_commit', 'off', true))

@@ -5,13 +5,13 @@ import { CONNECT_TIMEOUT_MS, cancelStatement, isPooled, prepareSession, serverOf
 import type { Query } from './sql.ts'
 
 const PING_MS = 10_000
-/** In time to keep its runs: presence has to be gone for about a second before they are freed. */
+/** Fast enough to keep its runs: presence has to be gone for about a second before they are freed. */
 const RECONNECT = { firstMs: 50, maxMs: 1_000 }
 
 type Options = {
   readonly connectionString: string
   readonly worker: WorkerInfo
-  /** The row of the worker, as it stands once the lock of this key is held. */
+  /** The statement that writes the worker's row once the lock of this key is held. */
   readonly row: (presence: string | null) => Query
   readonly pool: pg.Pool
   readonly Client: typeof pg.Client
@@ -20,12 +20,12 @@ type Options = {
   readonly onLost: () => void
 }
 
-/** A worker's presence, and a way to look at once whether it still holds. */
+/** A worker's presence, and a way to check at once whether it still holds. */
 export type PostgresPresence = Presence & { check(): void }
 
 /**
  * A connection of its own that holds an advisory lock for as long as the process lives. Postgres
- * lets go of it the moment the connection ends, and every worker can see that. The key is fresh
+ * releases it the moment the connection ends, and every worker can see that. The key is new
  * for each connection: a lock that an old, half-dead session still holds means nothing.
  */
 export async function attend(options: Options, leave: () => Promise<void>): Promise<PostgresPresence> {
@@ -64,13 +64,13 @@ export async function attend(options: Options, leave: () => Promise<void>): Prom
       await client.query('select pg_advisory_lock($1)', [String(key)])
       await client.query(options.row(String(key)))
     } catch (error) {
-      // It may wait for a lock, and a backend that does goes on waiting when its client has gone.
+      // It may wait for a lock, and a backend that does keeps waiting when its client has gone.
       await cancelStatement(client)
       await client.end().catch(() => {})
       throw error
     }
     if (left) {
-      // It left while this connection was being made.
+      // The worker left while this connection was being opened.
       await leave()
       await client.end()
       return false
@@ -87,7 +87,7 @@ export async function attend(options: Options, leave: () => Promise<void>): Prom
   }
 
   const visible = await connect(true)
-  // A connection that is dead without a word (a cable, a firewall), or to a server that was demoted, is found by asking.
+  // A ping finds a connection that died silently (a cable, a firewall), or whose server was demoted.
   const check = async (): Promise<void> => {
     const client = connection
     if (!client) return

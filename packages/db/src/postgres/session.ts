@@ -8,14 +8,14 @@ export const CONNECT_TIMEOUT_MS = 10_000
 
 /**
  * Sets UTC, ISO dates, read committed and a search path of Postgres' own functions, whatever the server, the
- * database or the role say: dates in another style cannot be read, the locking of our functions relies on
- * read committed, and another role may have put a function of its own where ours would find it. A statement
- * and no startup parameters, because poolers refuse or ignore those.
+ * database or the role set: dates in another style cannot be parsed, the locking of our functions relies on
+ * read committed, and another role may have put a function of its own where ours would find it. It is a statement
+ * and not startup parameters, because poolers refuse or ignore those.
  *
  * PgBouncer tracks TimeZone and DateStyle, and sets them on each server connection that it hands us. It does
  * not track the others: set through it, they would stay behind for other clients. So they are set only on a
- * direct connection, told by the number of its backend; elsewhere our functions have their own search path,
- * and refuse another isolation (SQLSTATE OC003).
+ * direct connection, which is recognised by the pid of its backend; elsewhere our functions set their own search
+ * path, and refuse another isolation (SQLSTATE OC003).
  */
 export async function prepareSession(client: pg.ClientBase): Promise<void> {
   const { processID } = client as unknown as { processID: number | null }
@@ -29,7 +29,7 @@ export async function prepareSession(client: pg.ClientBase): Promise<void> {
   } as pg.QueryConfig)
 }
 
-/** Connections whose statements speak of another schema, for those that do not go through PostgresClient. */
+/** Connections whose statements use another schema, for those that do not go through PostgresClient. */
 export function clientFor(schema: string): typeof pg.Client {
   if (schema === DEFAULT_SCHEMA) return pg.Client
   const rename = renameTo(schema, 'postgres')
@@ -65,7 +65,7 @@ export function abandonable(Client: typeof pg.Client, signal: AbortSignal | unde
 
     override connect(callback?: unknown) {
       const connecting = super.connect(callback as never)
-      // A pool opens another one for those that wait when one is lost.
+      // A pool opens another connection for waiting callers when one is lost.
       if (signal.aborted) streamOf(this).destroy()
       return connecting as unknown as Promise<pg.Client>
     }
@@ -82,23 +82,23 @@ async function abandon(client: pg.Client): Promise<void> {
   streamOf(client).destroy()
 }
 
-/** The driver ends a connection by a word to the server, which a half-open one does not reach. */
+/** The driver ends a connection with a message to the server, which a half-open one does not deliver. */
 export function streamOf(client: pg.ClientBase): { destroy(): void } {
   return (client as unknown as { connection: { stream: { destroy(): void } } }).connection.stream
 }
 
-/** For a statement that the catalogs of the server wrote: its names are those of this installation already. */
+/** For a statement that the server's catalogs wrote: it already has the names of this installation. */
 export async function queryAsIs(client: pg.Client, text: string): Promise<void> {
   await Reflect.apply(pg.Client.prototype.query, client, [text])
 }
 
-/** A busy pooler can look like a server for one round; for five in a row it does not. */
+/** A busy pooler can look like a server once, but not five times in a row. */
 const ROUNDS = 5
 
 /**
  * Behind a transaction pooler no client owns a session: a lock is lost with the transaction, and
- * LISTEN hears nothing. Told by asking for the backend's number around another client's open
- * transaction: a pooler has handed that one our backend.
+ * LISTEN receives nothing. Detected by comparing our backend's pid before and during another client's open
+ * transaction: a pooler has given our backend to that one.
  */
 export async function isPooled(client: pg.Client, pool: pg.Pool): Promise<boolean> {
   const rounds = introducedAs(client) === (await backendOf(client)) ? 1 : ROUNDS
@@ -106,7 +106,7 @@ export async function isPooled(client: pg.Client, pool: pg.Pool): Promise<boolea
   return false
 }
 
-/** What a store knows of itself before a session is asked for. */
+/** The session of a store before it was checked. */
 export async function hasSessions(
   connectionString: string,
   pool: pg.Pool,
@@ -147,7 +147,7 @@ async function changesBackend(client: pg.Client, pool: pg.Pool): Promise<boolean
   }
 }
 
-/** A server introduces itself with the number of the backend; a pooler with a number of its own. */
+/** A server introduces itself with the pid of the backend; a pooler with a number of its own. */
 function introducedAs(client: pg.ClientBase): number | null {
   return (client as unknown as { processID: number | null }).processID
 }
@@ -158,7 +158,7 @@ async function backendOf(client: pg.ClientBase): Promise<number | undefined> {
   return rows[0]?.pid
 }
 
-/** The same, and whether that server takes writes: one that was the primary before a failover does not. */
+/** The same, and whether that server accepts writes: the old primary does not after a failover. */
 export async function serverOf(
   client: pg.ClientBase,
 ): Promise<{ pid: number; isReadOnly: boolean } | undefined> {
@@ -176,9 +176,10 @@ const CANCEL = 80_877_102
 type Backend = { host?: string; port?: number; processID?: number | null; secretKey?: number | null }
 
 /**
- * Ends the statement that a connection waits for, on the server. A backend that waits for a lock does not notice
- * that its client is gone: it would wait on, and count against `max_connections`. To be sent before the connection
- * is closed, because a pooler forgets it then. Resolves when the server has taken the request; never rejects.
+ * Cancels the statement that a connection waits for, on the server. A backend that waits for a lock does not notice
+ * that its client is gone: it would keep waiting, and count against `max_connections`. To be sent before the
+ * connection is closed, because a pooler forgets it then. Resolves when the server has received the request; never
+ * rejects.
  */
 export function cancelStatement(client: pg.ClientBase): Promise<void> {
   const { host, port, processID, secretKey } = client as pg.ClientBase & Backend

@@ -5,8 +5,8 @@ import { TYPES } from './decode.ts'
 import { toOncueError } from './errors.ts'
 
 /**
- * On a table without statistics Postgres takes a topic for eighty jobs, and would rather sort half a
- * million of them than walk an index to the fifty that are asked for.
+ * On a table without statistics Postgres assumes eighty jobs per topic, and would rather sort half a
+ * million of them than walk an index to the fifty that are needed.
  */
 const BY_INDEX = `set local enable_seqscan = off; set local enable_bitmapscan = off; set local enable_sort = off;
 set local enable_incremental_sort = off; set local jit = off`
@@ -53,15 +53,15 @@ export function postgresConnection(client: PostgresClient): Connection {
   }
 }
 
-/** A claim takes milliseconds. What takes longer (a dump, say) only reads. */
+/** A claim takes milliseconds. A transaction that takes longer (a dump, say) only reads. */
 const PATIENCE_MS = 1_000
 const LOOK_EVERY_MS = 5
 
 /**
- * Waits for the transactions that may have looked at `slots` before the last commit: a claim among
+ * Waits for the transactions that may have read `slots` before the last commit: a claim among
  * them did not see a new limit, and what it took can be counted only once it has committed.
  *
- * Every look at a table leaves a lock on it until the end of its transaction, so they can be seen.
+ * Every read of a table leaves a lock on it until the end of its transaction, so they can be listed.
  * Locking the table instead would stop all claims behind its longest reader.
  */
 async function claimsInFlight(client: PostgresClient): Promise<void> {

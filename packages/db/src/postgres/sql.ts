@@ -8,18 +8,18 @@ import type { ClaimRequest, HeartbeatRequest, RunRef, Settlement, WorkerInfo } f
 import { FUNCTION_SET, type FunctionName } from './function-set.ts'
 import type { Marks } from './low-water.ts'
 
-/** Pure builders: what is sent to Postgres, and nothing that sends it. `now` is null but in tests. */
+/** Pure builders of the statements for Postgres; nothing here sends them. `now` is null except in tests. */
 export type Query = {
   readonly name?: string
   readonly text: string
   readonly values: unknown[]
-  /** Milliseconds; the driver's name for it. */
+  /** Milliseconds, under the driver's name. */
   readonly query_timeout?: number
 }
 
 /**
- * Of what a worker waits for. A connection that is dead without a word would answer after a quarter of an
- * hour; heartbeats have to find another one within a lease.
+ * The timeout of statements that a worker waits for. A connection that died silently would fail only after a quarter
+ * of an hour; heartbeats have to find another one within a lease.
  */
 const WORK = { query_timeout: 15_000 }
 
@@ -27,7 +27,7 @@ const WORK = { query_timeout: 15_000 }
 export const fn = (name: FunctionName) => `oncue.${name}_${FUNCTION_SET}`
 
 /**
- * A statement that connections prepare. Its name tells its text: a pooler may hand a session from one build to
+ * A statement that connections prepare. Its name identifies its text: a pooler may hand a session from one build to
  * another, which must never run a statement of the first.
  */
 function prepared(label: string, text: string) {
@@ -40,7 +40,7 @@ function preparedCall(name: FunctionName, parameters: number) {
   return { ...WORK, ...prepared(name, `select * from ${fn(name)}(${list})`) }
 }
 
-/** Refuses a connection through a pooler that took no setting of ours. */
+/** Refuses a connection through a pooler that ignored our settings. */
 export function requireReadCommitted(): Query {
   const text = `select ${fn('refuse_isolation')}()::text where current_setting('transaction_isolation') <> 'read committed'`
   return { text, values: [] }
@@ -51,7 +51,7 @@ type Column = { readonly name: string; readonly type: string; readonly of: (job:
 const ENQUEUED = enqueuedColumns()
 const DEPS_LEFT = 'deps_left'
 
-/** Of a job without a key. */
+/** The key of a job without one. */
 const PLAIN_COLUMNS: readonly Column[] = [
   { name: DEPS_LEFT, type: 'integer', of: (job) => job.after.length },
   ...ENQUEUED.filter((column) => !column.keyed).map(({ name, type, enqueue }) => ({
@@ -137,8 +137,9 @@ from unnest(${parameter(ids, 'uuid[]')}, ${parameter(data, 'json[]')}) as b(id, 
 }
 
 /**
- * The insert, and what belongs to it in the same statement. `hasMeta`: the rows that lists find the jobs by, which jobs
- * without meta do not pay for. `isRequested`: ids that were used before are refused, also those of finished jobs.
+ * The insert, with its side effects in the same statement. `hasMeta`: the rows by which lists find the jobs, which
+ * jobs without meta do not pay for. `isRequested`: ids that were used before are refused, also those of finished
+ * jobs.
  */
 function complete(
   insert: string,
@@ -151,7 +152,7 @@ function complete(
 select e.key, e.value, m.created, m.id from made m, oncue.meta_entries(m.meta) e`
   if (!isRequested) return withAll([...ctes, made], meta)
   const noted = hasMeta ? [`noted as (${meta})`] : []
-  // Void is no type of some drivers.
+  // Some drivers do not know the type void.
   return withAll([...ctes, made, ...noted], `select ${fn('refuse_finished')}(array_agg(id))::text from made`)
 }
 
@@ -300,7 +301,7 @@ export function recordProgress(
   return { ...RECORD_PROGRESS, values: [now, JSON.stringify(updates), worker] }
 }
 
-/** How patient to be, in milliseconds, before others are declared dead: see rescue.sql. */
+/** How long to wait, in milliseconds, before other workers are declared dead: see rescue.sql. */
 export type Patience = {
   readonly gone: number
   readonly most: number
@@ -334,7 +335,7 @@ returning 1`,
   }
 }
 
-/** Tells that this build's functions are in use, at most once an hour whatever the number of processes. */
+/** Records that this build's functions are in use, at most once an hour for any number of processes. */
 export function markFunctionsSeen(): Query {
   return {
     text: `update oncue.function_sets set last_seen = oncue.clock()
@@ -349,7 +350,7 @@ export function stepDown(what: string, by: string): Query {
 
 /**
  * Jobs with a key. Enqueues call the SQL API, which is the same for every build: a service that only enqueues works
- * whatever sets of functions are installed. Returns n (the place in `jobs`), job_id, outcome. */
+ * whichever sets of functions are installed. Returns n (the index in `jobs`), job_id, outcome. */
 export function enqueueKeyed(jobs: readonly NewJob[], now: Date | null): Query {
   const rows = jobs.map((job) => ({
     ...Object.fromEntries(ENQUEUED.map(({ name, enqueue }) => [name, enqueue(job)])),
@@ -384,14 +385,14 @@ where j.id = any ($1::uuid[])`,
   }
 }
 
-/** Who waits for whom, and then what follows from parents that have ended already. */
+/** Writes the edges, and then applies the outcome of parents that have ended already. */
 export function link(jobs: readonly NewJob[], now: Date | null): Query[] {
   const edges = jobs.flatMap((job) =>
     job.after.map((parent) => [job.id, parent, job.onParentFailure] as const),
   )
   return [
     {
-      // A job may wait for the run that it replaces already.
+      // A job may already wait for the run that it replaces.
       text: `insert into oncue.deps (job_id, parent_id, policy) select * from unnest($1::uuid[], $2::uuid[], $3::text[])
 on conflict do nothing`,
       values: [
@@ -417,7 +418,7 @@ const IDS_OF = {
 
 /** Returns rows of (reason, count, ids); the reason `done` counts the jobs it was done to. */
 export function act({ action, ids, asOf, by }: ActionBatch, now: Date | null): Query {
-  // What is deleted keeps no event that could tell by whom.
+  // A deleted job keeps no event that could say who deleted it.
   const [parameters, values] = action === 'delete' ? ['$1, $2, $3', []] : ['$1, $2, $3, $4', [by]]
   const text = `select reason, count, ${IDS_OF[action]} from ${fn(action)}(${parameters})`
   return { text, values: [now, ids, asOf, ...values] }
@@ -437,7 +438,7 @@ export function prune(
   }
 }
 
-/** Which of these ids are known already: asked before an enqueue of unknown fate is sent again. */
+/** Which of these ids are known already: checked before an enqueue whose outcome is unknown is sent again. */
 export function known(ids: readonly string[]): Query {
   return {
     text: `select id from oncue.jobs where id = any ($1::uuid[]) union all select id from oncue.history where id = any ($1::uuid[])`,

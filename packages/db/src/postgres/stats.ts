@@ -10,15 +10,18 @@ import {
 } from '../portable/stats.ts'
 import type { PostgresClient, Send } from './client.ts'
 
-/** In the key space of two numbers, which presence does not use: the first is a table of this installation. */
+/**
+ * In the key space of two numbers, which presence does not use: the first is the oid of a table of this
+ * installation.
+ */
 const LOCK = `select pg_advisory_xact_lock('oncue.stats'::regclass::int, 0)`
 
 /**
- * Adds up to so many deltas to the statistics. Two at once are safe: the lock makes the second wait, and
- * what it reads afterwards is what the first wrote. Only its holder writes the two tables.
+ * Rolls up to this many deltas into the statistics. Two at once are safe: the lock makes the second wait, and
+ * it then reads what the first wrote. Only the holder of the lock writes the two tables.
  */
 export async function rollUpPostgres(client: PostgresClient, limit = ROLL_UP_LIMIT): Promise<number> {
-  // Where nothing happens this is all that is sent.
+  // When there is nothing to roll up, this is the only statement.
   const deltas = await client.query({ text: 'select from oncue.stat_deltas limit 1', values: [] })
   if (deltas.length === 0) return 0
   return client.inTransaction(async (send) => {

@@ -55,13 +55,13 @@ export type PostgresOptions = {
 }
 
 /**
- * How long presence must be gone before a worker counts as dead. A worker that looks once a second sees
+ * How long presence must be gone before a worker counts as dead. A worker that polls once a second notices
  * it missing within one, and frees its runs before two have passed.
  */
 const GONE_MS = 800
 /**
  * The same when most workers are missing at once. Longer than a live one takes to find out that its
- * connection leads nowhere (a ping, and its timeout) and to open another.
+ * connection is dead (a ping, and its timeout) and to open another.
  */
 const MOST_GONE_MS = 20_000
 /**
@@ -69,7 +69,7 @@ const MOST_GONE_MS = 20_000
  * declared dead: all of them have to reconnect first.
  */
 const SETTLE_MS = 5_000
-/** How often a worker or an API tells that it uses the functions of its build. */
+/** How often a worker or an API records that it uses the functions of its build. */
 const SEEN_EVERY_MS = 3_600_000
 
 export class PostgresStore extends BaseStore implements Store {
@@ -88,7 +88,7 @@ export class PostgresStore extends BaseStore implements Store {
   /** By performance.now(). */
   #seenAt = Number.NEGATIVE_INFINITY
 
-  /** Finds out first whether there is a pooler in between. */
+  /** Detects first whether there is a pooler in between. */
   static async open(options: PostgresOptions): Promise<PostgresStore> {
     const store = new PostgresStore(options)
     try {
@@ -134,7 +134,7 @@ export class PostgresStore extends BaseStore implements Store {
       schema: this.schema,
       runtime,
     })
-    // In a failover all of them stay with a server that is the primary no more.
+    // In a failover all connections stay with a server that is no longer the primary.
     client.onReadOnly = () => {
       this.#listener.check()
       for (const presence of this.#presences) presence.check()
@@ -204,7 +204,7 @@ export class PostgresStore extends BaseStore implements Store {
     } catch (error) {
       const { code, retryable } = toOncueError(error)
       if (!isPermanent(error) && !retryable) throw error
-      // Settling is worth more attempts than claiming: it may be sent again, a claim may not.
+      // Settling gets more attempts than claiming, because it may be sent again and a claim may not.
       const settled = await this.settle(settlements, request.worker)
       const unanswered = code === 'DATABASE_UNAVAILABLE'
       return { ...settled, jobs: [], nextDue: null, now: await this.now(), unanswered }
@@ -221,7 +221,7 @@ export class PostgresStore extends BaseStore implements Store {
     return work
   }
 
-  /** Under a test's clock no time passes during a sweep, so every claim is one. */
+  /** A test's clock stands still during a sweep, so every claim is a sweep. */
   #elapsedMs(): number {
     return this.#now()?.getTime() ?? this.#runtime.monotonic()
   }
@@ -286,7 +286,7 @@ export class PostgresStore extends BaseStore implements Store {
     const rescued = rows.map(([dead, released, failed]) => ({ worker: dead, released, failed }) as Rescued)
     if (isUntended) {
       await this.#client.query(sql.tend(this.#now())).catch((error) => {
-        // What was rescued is committed, and has to be reported. The next poll meets the same error.
+        // The rescue is committed, and has to be reported. The next poll meets the same error.
         if (rescued.length === 0) throw error
       })
     }
@@ -323,12 +323,12 @@ export class PostgresStore extends BaseStore implements Store {
     return (await this.#client.query(sql.lead(what, by, termMs, this.#now()))).length > 0
   }
 
-  /** Called by what only workers and APIs do: enqueues need no set of functions. */
+  /** Called by operations that only workers and APIs use: enqueues need no set of functions. */
   #markSeen(): void {
     const now = this.#runtime.monotonic()
     if (now - this.#seenAt < SEEN_EVERY_MS) return
     this.#seenAt = now
-    // A role that may not write this keeps working. Its functions can be removed while they are in use.
+    // A role that may not write this keeps working. Its functions can then be removed while they are in use.
     this.#client.query(sql.markFunctionsSeen()).catch(() => {})
   }
 

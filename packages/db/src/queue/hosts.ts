@@ -42,15 +42,15 @@ type Home = {
   within(tx: Transaction, jobs: readonly NewJob[]): Promise<JobId[]>
 }
 
-/** What a queue can write through. It stays its owner's: nothing else is opened, and nothing is closed. */
+/** The connection that a queue writes through. It belongs to its owner: Oncue opens and closes nothing. */
 export type Hosts = {
   /** A PrismaClient, on Postgres or SQLite. */
   readonly prisma: PrismaHost
-  /** A Pool of pg; no client. */
+  /** A Pool of pg, not a Client. */
   readonly pool: PoolHost
   /** A better-sqlite3 connection. */
   readonly database: SqliteHost
-  /** Of a process that has one anyway. */
+  /** For a process that has a store anyway. */
   readonly store: Store
 }
 
@@ -95,7 +95,7 @@ function naming(schema: string, home: Home): Home {
   }
 }
 
-/** One connection of pg has a `connect` too: it returns nothing, and a pool's client must not be connected again. */
+/** A pg client has a `connect` too, but it returns nothing, and a client of a pool must not be connected again. */
 function assertPool(pool: object): void {
   if (!('connectionParameters' in pool || 'release' in pool)) return
   throw new OncueError('INVALID_INPUT', 'createQueue: pool is a single pg client, not a Pool', {
@@ -140,7 +140,7 @@ function onSqlite(database: SqliteHost, schema: string, runtime: Runtime): Home 
   return {
     within,
     alone(jobs) {
-      // Whatever runs on this connection now is part of its transaction, wanted or not.
+      // Everything on this connection is part of its open transaction, wanted or not.
       if (database.inTransaction) return within(database, jobs)
       try {
         database.exec('BEGIN IMMEDIATE')
@@ -155,7 +155,7 @@ function onSqlite(database: SqliteHost, schema: string, runtime: Runtime): Home 
   }
 }
 
-/** Of a transaction that holds nothing but an enqueue; Prisma's own are too short for a hundred thousand jobs. */
+/** Timeout of a transaction for one enqueue; Prisma's default is too short for a hundred thousand jobs. */
 const PRISMA_TIMES = { maxWait: 10_000, timeout: 60_000 }
 
 function onPrisma(prisma: PrismaHost, schema: string, runtime: Runtime): Home {
@@ -184,8 +184,8 @@ function onPrisma(prisma: PrismaHost, schema: string, runtime: Runtime): Home {
 }
 
 /**
- * A client does not tell what it talks to. Asked once, inside the transaction: on a connection beside it the
- * question might wait for that very transaction. Postgres rounds, SQLite cuts off.
+ * A client does not say which database it talks to. Queried once, inside the transaction: on a second connection the
+ * query might wait for that very transaction. Postgres rounds, SQLite truncates.
  */
 function* findDialect(): Steps<DialectName> {
   const [row] = yield { text: 'select cast(2.5 as integer) as n', values: [], reads: true }

@@ -8,7 +8,7 @@ import {
 
 /** Kysely's transaction: `db.transaction().execute((trx) => …)`. */
 export type KyselyTransaction<Query> = {
-  /** Not so the database itself. */
+  /** False on the database itself. */
   readonly isTransaction: true
   withoutPlugins(): { executeQuery(query: Query): Promise<unknown> }
 }
@@ -19,14 +19,14 @@ export function fromKysely<Query>(
   CompiledQuery: { raw(sql: string, values: unknown[]): Query },
 ): QueryTransaction {
   if (!trx.isTransaction) throw notInside('the Kysely database itself', 'the transaction instead')
-  // A plugin would rename the columns that we read.
+  // Without plugins, which could rename the columns that we read.
   const plain = trx.withoutPlugins()
   return { query: (text, values) => plain.executeQuery(CompiledQuery.raw(text, values)) }
 }
 
 /** Drizzle's transaction on node-postgres or better-sqlite3: `db.transaction((tx) => …)`. */
 export type DrizzleTransaction<Sql> = {
-  /** Not so the database itself. */
+  /** The database itself has no such property. */
   rollback(): unknown
 } & ({ execute(query: Sql): PromiseLike<unknown> } | { run(query: Sql): unknown; all(query: Sql): unknown })
 

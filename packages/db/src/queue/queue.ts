@@ -16,7 +16,7 @@ import { jobIdsOf } from '../uuid.ts'
 import { type Hosts, toHome } from './hosts.ts'
 import { isSqlite } from './transaction.ts'
 
-/** The definitions, and the one connection that the service has. */
+/** The definitions, and the connection of the service. */
 export type QueueOptions<Jobs extends JobDefinitions> = {
   /** From `defineJobs`: which topics there are, and what fits them. */
   readonly jobs: Jobs
@@ -31,7 +31,7 @@ export type QueueOptions<Jobs extends JobDefinitions> = {
 /** One of many: its topic, its payload, and what else `enqueue` takes as options. */
 export type QueuedJob<Jobs extends JobDefinitions> = Queued<Jobs>[TopicOf<Jobs>]
 
-// By topic, and looked up in the methods: so the compiler sees that a queue of all jobs is one of some of them.
+// Keyed by topic, and in methods, so that the compiler accepts a queue of all jobs as one of some of them.
 type Queued<Jobs extends JobDefinitions> = {
   readonly [Topic in TopicOf<Jobs>]: {
     readonly topic: Topic
@@ -41,9 +41,9 @@ type Queued<Jobs extends JobDefinitions> = {
 type Inputs<Jobs extends JobDefinitions> = { readonly [Topic in TopicOf<Jobs>]: InputOf<Jobs, Topic> }
 
 /**
- * Enqueues beside the database, with no API in between. What is wrong with a job is refused before any
+ * Enqueues straight into the database, without an API in between. An invalid job is refused before any
  * statement is sent. With `tx` the jobs belong to your transaction, as `Store.enqueue` says; without, to one
- * of their own. On a better-sqlite3 connection all of it has happened, or thrown, before the call returns.
+ * of their own. On a better-sqlite3 connection everything has happened, or thrown, before the call returns.
  */
 export interface Queue<Jobs extends JobDefinitions> {
   /** The definitions that it was given. A queue of all jobs is also one of some of them. */

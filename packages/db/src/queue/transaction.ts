@@ -3,7 +3,7 @@ import { OncueError } from '@oncue/core'
 /** Prisma's `tx` inside `$transaction`. */
 export type PrismaTransaction = {
   $executeRawUnsafe(sql: string, ...values: unknown[]): PromiseLike<number>
-  /** For jobs with keys or parents, whose rows are looked up first. */
+  /** For jobs with keys or parents, whose rows are read first. */
   $queryRawUnsafe?(sql: string, ...values: unknown[]): PromiseLike<unknown>
 }
 
@@ -25,8 +25,8 @@ export type Row = Record<string, unknown>
 export type Step = Statement & { readonly reads: boolean }
 
 /**
- * Work that looks at what it read before it writes. It is described once, as the statements that it
- * wants run, and driven by the owner of the connection, synchronously or not.
+ * Work that reads before it writes. It is described once, as the statements that it wants to run, and
+ * driven by the owner of the connection, synchronously or not.
  */
 export type Steps<T> = Generator<Step, T, Row[]>
 
@@ -78,7 +78,7 @@ async function runOnQuery(tx: QueryTransaction, { text, values, reads }: Step): 
   return reads ? rowsOf(result) : []
 }
 
-/** Never nothing for something unknown: a key that is held would count as free. */
+/** Throws for an unknown result instead of returning no rows: a key that is held would count as free. */
 function rowsOf(result: unknown): Row[] {
   const rows = Array.isArray(result) ? result : (result as { rows?: unknown } | null | undefined)?.rows
   if (!Array.isArray(rows)) throw cannotRead('query that returns rows')
@@ -104,7 +104,7 @@ export function isSqlite(tx: object): tx is SqliteTransaction {
 
 function isQuery(tx: Transaction): tx is QueryTransaction {
   if (!('query' in tx && typeof tx.query === 'function')) return false
-  // Each query of a pool may run on another connection, and outlives the caller's rollback.
+  // Each query of a pool may run on another connection, and would survive the caller's rollback.
   if ('totalCount' in tx && 'idleCount' in tx) throw notInside('a pool', 'a client checked out from it')
   return true
 }

@@ -10,15 +10,15 @@ type Task = {
 }
 type Outcome = { readonly value: unknown } | { readonly error: unknown }
 
-/** For how long another process may hold the file before a write gives up. */
+/** How long another process may hold the file before a write gives up. */
 const BUSY_LIMIT_MS = 10_000
-/** Between two looks at a file that another process holds: 5 to 15 ms, and 1 to 5 where writes wait. */
+/** Between two attempts on a file that another process holds: 5 to 15 ms, and 1 to 5 where writes wait. */
 const BUSY = { firstMs: 15, maxMs: 15, jitter: 2 / 3 }
 const BUSY_WRITER = { firstMs: 5, maxMs: 5, jitter: 0.8 }
 
 /**
  * Waits for other connections without blocking the event loop, as SQLite's own busy timeout would:
- * the one that holds the file may belong to this very process.
+ * the connection that holds the file may belong to this very process.
  */
 export async function whenFree<T>(
   attempt: () => T,
@@ -40,11 +40,11 @@ export async function whenFree<T>(
 }
 
 /**
- * The one connection that writes. Callers of the same turn share one transaction and so one fsync.
+ * The one connection that writes. Callers in the same turn share one transaction and so one fsync.
  *
- * Each may fail alone. A savepoint for each would see to that, but SQLite then keeps a copy of every
- * page that changes, which was a third of the time of a settle. So they run without; only if one
- * throws is everything undone and done again, with savepoints. A task may therefore run twice, and
+ * Each may fail alone. Savepoints would allow that, but SQLite then keeps a copy of every page that
+ * changes, which took a third of the time of a settle. So tasks run without them; only if one throws
+ * is everything rolled back and run again, with savepoints. A task may therefore run twice, and
  * must not change anything but the file.
  *
  * When another process holds the file it waits without blocking the event loop: SQLite's own
@@ -58,11 +58,11 @@ export class SqliteWriter {
   readonly #commit: Statement
   #waiting: Task[] = []
   #scheduled = false
-  /** Whether the next turn gives each task a savepoint. */
+  /** Whether the next turn uses a savepoint for each task. */
   #apart = false
   #busySince: number | undefined
 
-  /** Aborted: it writes no more. */
+  /** When aborted, it writes no more. */
   constructor(db: Database, runtime: Runtime = systemRuntime, signal?: AbortSignal) {
     this.runtime = runtime
     this.#db = db
@@ -119,7 +119,7 @@ export class SqliteWriter {
         resolveTask(task, outcomes[i])
       })
     } catch (error) {
-      // A full disk ends the whole transaction: then no work of the batch can be saved.
+      // A full disk ends the whole transaction: then no task of the batch can be saved.
       const isOver = !this.#db.inTransaction
       if (!isOver) this.#db.exec('ROLLBACK')
       if (isRun || isOver || apart || tasks.length === 1) {

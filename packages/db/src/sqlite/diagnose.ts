@@ -45,7 +45,7 @@ function journal(db: Database, file: string): Seen {
 }
 
 function permissions(file: string): Seen {
-  // Beside the file lie its journal, and the locks of workers.
+  // The journal and the locks of workers are in the same folder.
   const folder = dirname(file)
   const locked = [file, folder].filter((path) => !isWritable(path))
   if (locked.length > 0) {
@@ -63,7 +63,7 @@ function permissions(file: string): Seen {
   return ok('file and folder are writable, and closed to other users')
 }
 
-/** Windows keeps its rights elsewhere. */
+/** Windows has no POSIX permissions. */
 function isPublic(file: string, folder: string): boolean {
   if (process.platform === 'win32') return false
   const [fileMode, folderMode] = [statSync(file).mode, statSync(folder).mode]
@@ -106,7 +106,7 @@ function claimPlan(db: Database, index: string): Seen {
   )
 }
 
-/** The statement names its index, so without it there is no plan but an error that says so. */
+/** The statement names its index, so that a missing one is an error and not another plan. */
 function explain(db: Database): string {
   const values = Array.from(READY.matchAll(/\?/g), () => null)
   try {

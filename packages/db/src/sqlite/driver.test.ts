@@ -8,6 +8,6 @@ test('the driver opens a database', async () => {
   db.close()
 })
 
-test('on a Node that would crash in it, the driver is not even imported', async () => {
+test('on a Node in which it would crash, the driver is not even imported', async () => {
   await expect(loadDriver('9')).rejects.toMatchObject({ code: 'UNSUPPORTED_NODE' })
 })

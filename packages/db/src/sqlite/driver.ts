@@ -11,7 +11,7 @@ const REQUIRED_NODE_API = 10
 
 /**
  * Imports better-sqlite3 when the first file is opened, so that Postgres users never load it.
- * On a Node that is too old the import would end the process with a segmentation fault and not a word.
+ * On a Node that is too old the import would end the process with a segmentation fault and no message.
  */
 export async function loadDriver(nodeApi = process.versions.napi): Promise<Driver> {
   if (Number(nodeApi) < REQUIRED_NODE_API) {
@@ -21,7 +21,7 @@ export async function loadDriver(nodeApi = process.versions.napi): Promise<Drive
   return (await import('better-sqlite3')).default
 }
 
-/** A driver whose connections speak of the tables of another schema. Everything that they are given passes here once. */
+/** A driver whose connections use the tables of another schema. Every statement passes through here once. */
 export function driverFor(driver: Driver, schema: string): Driver {
   if (schema === DEFAULT_SCHEMA) return driver
   const rename = renameTo(schema, 'sqlite')
@@ -37,19 +37,19 @@ export function driverFor(driver: Driver, schema: string): Driver {
   return SchemaDatabase as unknown as Driver
 }
 
-/** For the user who runs Oncue alone: payloads, tokens' hashes and audit entries lie in these files. */
+/** Only for the user who runs Oncue: these files hold payloads, hashes of tokens and audit entries. */
 const PRIVATE_FOLDER = 0o700
 const PRIVATE_FILE = 0o600
 
 /**
- * Makes the file and its folder if they are missing, readable by their owner alone; existing ones keep their mode. SQLite
- * gives the journal and the shared memory beside a file the mode of the file.
+ * Creates the file and its folder if they are missing, readable by their owner alone; existing ones keep their mode.
+ * SQLite gives the journal and the shared memory beside a file the mode of the file.
  */
 export function makePrivateFile(file: string): void {
   mkdirSync(dirname(file), { recursive: true, mode: PRIVATE_FOLDER })
   try {
     closeSync(openSync(file, 'ax', PRIVATE_FILE))
   } catch {
-    // It is there, or cannot be made: then the driver says why.
+    // It exists, or cannot be created: then the driver reports why.
   }
 }

@@ -25,10 +25,10 @@ import {
 } from './work/parents.ts'
 
 /**
- * Everything an enqueue does, for our own connection and for the caller's: it reads what it needs,
- * decides, and only then writes, so that what it refuses leaves nothing behind in a transaction that
- * is not ours to roll back. Between the reading and the writing nobody else writes: SQLite refuses
- * to write in a transaction whose view of the file is no longer the latest.
+ * All of an enqueue, for our own connection and for the caller's: it reads what it needs,
+ * decides, and only then writes, so that a refusal leaves nothing behind in a transaction that
+ * is not ours to roll back. No other connection writes between the reads and the writes: SQLite
+ * refuses to write in a transaction whose snapshot is no longer the latest.
  */
 export function* enqueueSteps(jobs: readonly NewJob[], now: number): Steps<EnqueueOutcome[]> {
   assertNoCycle(jobs)
@@ -53,7 +53,7 @@ function* enqueueNew(jobs: readonly NewJob[], now: number): Steps<EnqueueOutcome
   const { drafts, edges, ended } = place(fresh, yield* statuses(outsideParents(fresh)), replacedRuns, now)
   const over = new Set(ended.map(({ draft }) => draft.job.id))
   const keys = decided.keys.map((key) => (over.has(key.jobId) ? givenBack(key, replacedRuns) : key))
-  // A key that ends with its job does not outlive one that is over already.
+  // A key that ends with its job is not taken for a job that has ended already.
   const isGone = ({ jobId, until }: KeyRow) => until === null && over.has(jobId)
   yield* writes([
     ...insertJobs(drafts, now),
@@ -79,7 +79,7 @@ function isPlain(job: NewJob): boolean {
   return !isKeyed(job) && job.after.length === 0
 }
 
-/** A job that is over before it could replace a run leaves that run its key. */
+/** A job that ends before it could replace a run leaves the key to that run. */
 function givenBack(key: KeyRow, replacedRuns: ReadonlyMap<JobId, JobId>): KeyRow {
   const run = key.key.startsWith('u:') ? replacedRuns.get(key.jobId) : undefined
   return run === undefined ? key : { ...key, jobId: run }
@@ -136,7 +136,7 @@ function replace(id: JobId, job: NewJob, now: number): Statement[] {
   ]
 }
 
-/** Jobs that are over as they come, because a parent is: straight to history. */
+/** Jobs that end at once, because a parent has: straight to history. */
 function insertEnded(ended: readonly Ended[], now: number): Statement[] {
   if (ended.length === 0) return []
   const tally = new Tally(now)
@@ -166,7 +166,7 @@ const COLUMNS: readonly Column[] = [
   ...enqueuedColumns().map(({ name, enqueue }): Column => ({ name, of: ({ job }) => enqueue(job) })),
 ]
 
-/** The inserts for any number of jobs, for those of their payloads that are not kept inline, and for their meta. */
+/** The inserts for any number of jobs, for payloads that are not stored inline, and for their meta. */
 export function insertJobs(drafts: readonly Draft[], now: number): Statement[] {
   const statements: Statement[] = []
   for (let i = 0; i < drafts.length; i += ENQUEUE_CHUNK) {
@@ -188,7 +188,7 @@ const INSERT_PAYLOAD = `INSERT INTO oncue_payloads (job_id, part, data) VALUES (
 
 /**
  * Binding a value costs about as much as storing it. So a column that is null in every row is left
- * out, and one in which all rows agree (queue, topic, times …) is bound once.
+ * out, and one with the same value in all rows (queue, topic, times …) is bound once.
  */
 function insertChunk(drafts: readonly Draft[], now: number): Statement {
   const [first] = drafts
@@ -208,7 +208,7 @@ function insertChunk(drafts: readonly Draft[], now: number): Statement {
   return { text: insertText(shared, names, drafts.length), values }
 }
 
-/** The text of a thousand rows takes longer to write than to look up. */
+/** Building the text for a thousand rows takes longer than looking it up. */
 const texts = new Map<string, string>()
 
 function insertText(shared: readonly string[], varying: readonly string[], rows: number): string {
@@ -224,7 +224,7 @@ function insertText(shared: readonly string[], varying: readonly string[], rows:
 
 function writeInsert(shared: readonly string[], varying: readonly string[], rows: number): string {
   const into = `INSERT INTO oncue_jobs (${[...shared, ...varying].join(', ')})`
-  // One job: everything is shared.
+  // One job: every value is shared.
   if (varying.length === 0) return `${into} VALUES (${marks(shared.length)})`
   const source = `(SELECT ${shared.map((name) => `? AS ${name}`).join(', ')}) AS c`
   const row = `(${marks(varying.length)})`

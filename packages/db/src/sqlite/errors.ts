@@ -13,7 +13,7 @@ const BY_CODE: [prefix: string, code: ErrorCode][] = [
   ['SQLITE_IOERR', 'DATABASE_UNAVAILABLE'],
 ]
 
-/** Every error of the driver becomes one of ours, with the driver's own as its cause. */
+/** Converts an error of the driver into one of ours, with the driver's own as its cause. */
 export function toOncueError(error: unknown): OncueError {
   if (isOncueError(error)) return error
   const { code, message } = describeError(error)

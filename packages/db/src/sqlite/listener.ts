@@ -10,8 +10,8 @@ type Hear = (queue: string | null) => void
 const POLL_MS = 5
 
 /**
- * How the stores of this process, and of others, hear of a file. For each file one connection of
- * its own, shared by all stores of the process, exists while there are listeners.
+ * How the stores of this process learn of changes to a file. Each file has one connection for it,
+ * shared by all stores of the process, which exists while there are listeners.
  */
 class WatchedFile {
   readonly #hearers = new Set<{ readonly hear: Hear }>()
@@ -26,7 +26,7 @@ class WatchedFile {
       try {
         current = read.get()
       } catch {
-        // The file is busy, being recovered: the next look will tell.
+        // The file is busy, being recovered: the next poll will see it.
         return
       }
       if (current === version) return
@@ -55,7 +55,7 @@ class WatchedFile {
       try {
         hear(queue)
       } catch {
-        // Its own affair: the others have to hear it too.
+        // A listener that throws must not keep the others from being notified.
       }
     }
   }
@@ -64,13 +64,13 @@ class WatchedFile {
 const files = new Map<string, WatchedFile>()
 
 /**
- * Wake-ups on SQLite. What this process enqueues is told at once, by name of the queue. What
- * others write is seen in `PRAGMA data_version`, which reads a few bytes of shared memory.
+ * Wake-ups on SQLite. Enqueues of this process are announced at once, with the name of the queue. Writes of
+ * others are seen in `PRAGMA data_version`, which reads a few bytes of shared memory.
  *
- * How many: an enqueue wakes twice, at once and with the next look, unless it was another process's
- * or a caller's transaction, which wake once. A look sees that something was written but not what,
+ * How many wake-ups: an enqueue wakes twice, at once and with the next poll; one of another process
+ * or in a caller's transaction wakes once. A poll sees that something was written but not what,
  * so every commit by any process wakes every queue, at most 200 times a second. A wake-up that finds
- * nothing is a claim that writes nothing, and so wakes no other.
+ * nothing is a claim that writes nothing, and so wakes no other worker.
  */
 export class SqliteListener {
   readonly #driver: Driver
@@ -94,7 +94,7 @@ export class SqliteListener {
     })
   }
 
-  /** Whatever was written, by whomever. */
+  /** Any write, by any process. */
   onChange(hear: () => void): Promise<Subscription> {
     return this.#subscribe((queue) => {
       if (queue === null) hear()

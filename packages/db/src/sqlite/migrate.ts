@@ -17,10 +17,10 @@ const CREATE_LEDGER = `CREATE TABLE IF NOT EXISTS "oncue_migrations" (
 
 const RECORD = 'INSERT INTO oncue_migrations (name, checksum, applied_at, needs) VALUES (?, ?, ?, ?)'
 
-/** For how long another connection may hold the file. */
+/** How long another connection may hold the file. */
 const BUSY_LIMIT_MS = 60_000
 
-/** Returns null for a file that does not exist, unless it is to be made. */
+/** Returns null for a file that does not exist, unless it is to be created. */
 export async function openSqlite(
   file: string,
   schema: string,

@@ -3,8 +3,8 @@ import { join } from 'node:path'
 import { type Driver, makePrivateFile } from './driver.ts'
 
 /**
- * How workers on one machine see each other die: each holds an exclusive lock on a small file of
- * its own. The operating system lets go of it when the process ends, however it ends. Process ids
+ * How workers on one machine notice a crash of another: each holds an exclusive lock on a small file of
+ * its own. The operating system releases it when the process ends, however it ends. Process ids
  * would not do: they are reused, and containers that share a file do not share them.
  *
  * The lock is SQLite's own, on an empty database file: Node has no flock, and SQLite's works

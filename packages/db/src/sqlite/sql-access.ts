@@ -19,8 +19,8 @@ export function sqliteSql(
 ): Sql {
   const all = async <Row extends object>(statement: Fragment) => {
     const { text, values } = toSqlite(statement)
-    // SQLite returns within the call. Without a turn of the event loop a caller that reads in a loop
-    // would let nothing else of this process happen.
+    // SQLite returns within the call. Without a turn of the event loop, a caller that reads in a loop
+    // would block everything else in this process.
     await writer.runtime.sleep(0)
     try {
       return reader.prepare(text).all(values) as Row[]
@@ -32,7 +32,7 @@ export function sqliteSql(
     dialect: 'sqlite',
     runtime: writer.runtime,
     all,
-    // There the indexes are named in the statement.
+    // On SQLite the indexes are named in the statement.
     walk: all,
     run: (...statements) =>
       writer.write(() => statements.reduce((_, statement) => run(writerDb, statement), 0)),
@@ -64,7 +64,7 @@ export function sqliteConnection(reader: Database, writerDb: Database, writer: S
       try {
         if (!reader.prepare(statement.text).readonly)
           return await writer.write(() => send(writerDb, statement))
-        // As above: let other work of this process happen between two reads.
+        // As above: lets other work of this process run between two reads.
         await writer.runtime.sleep(0)
         return send(reader, statement)
       } catch (error) {

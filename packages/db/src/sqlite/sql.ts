@@ -52,7 +52,7 @@ const KEPT_VALUES = jobColumns('history')
   .map(({ name, stored }) => stored ?? name)
   .join(', ')
 
-/** A row of jobs as a row of history, but for what its end says of it. */
+/** A row of jobs as a row of history, except for the columns that its end sets. */
 const keepJob = (columns: string, values: string) =>
   `INSERT INTO oncue_history (${KEPT}, ${columns}) SELECT ${KEPT_VALUES}, ${values}`
 
@@ -62,7 +62,7 @@ const keepJob = (columns: string, values: string) =>
  * deleted after.
  */
 
-/** What the statistics and keys want to know of runs that complete. JSON array of ids. */
+/** What statistics and keys need of runs that complete. JSON array of ids. */
 export const COMPLETING = `SELECT j.id, j.run, j.locked_by, j.queue, j.topic, j.run_at, j.started_at, j.unique_key
 FROM json_each(?) AS w CROSS JOIN oncue_jobs j ON j.id = w.value WHERE j.status = 'processing'`
 
@@ -83,14 +83,14 @@ export const COMPLETE_ONE = `${COMPLETED}, ? FROM oncue_jobs WHERE id = ? ON CON
 
 export const REMOVE_ALL = `DELETE FROM oncue_jobs WHERE id IN (SELECT value FROM json_each(?))`
 
-/** A run that ended otherwise. Crashed, error, fingerprint, now, now, status, id, run. */
+/** A run that ended in another way. Crashed, error, fingerprint, now, now, status, id, run. */
 export const FINISH = `${keepJob(
   'locked_by, crashes, last_error, fingerprint, started_at, finished_at, status',
   'locked_by, crashes + ?, coalesce(?, last_error), coalesce(?, fingerprint), coalesce(started_at, ?), ?, ?',
 )}
 FROM oncue_jobs WHERE id = ? AND run = ? AND status = 'processing' ON CONFLICT (id) DO NOTHING`
 
-/** What is to be known about a run before it ends otherwise. Id, run. */
+/** What is needed of a run before it ends in another way. Id, run. */
 export const CURRENT = `SELECT id, run, queue, topic, run_at, started_at, locked_by, retries, max_retries, crashes, unique_key,
   cancel_at, replaced_by FROM oncue_jobs WHERE id = ? AND run = ? AND status = 'processing'`
 
@@ -140,7 +140,7 @@ WHERE l.held_by = excluded.held_by OR l.until <= ? OR l.until > ? RETURNING 1 AS
 export const STEP_DOWN = `DELETE FROM oncue_leaders WHERE name = ? AND held_by = ?`
 export const STEP_DOWN_DEAD = `DELETE FROM oncue_leaders WHERE held_by = ?`
 
-// --- whether there is anything of a kind at all: asked once a batch, so that plain jobs pay for nothing else
+// --- whether there is anything of a kind at all: checked once per batch, so that plain jobs pay for nothing else
 
 export const ANY_DEPS = `SELECT 1 AS yes FROM oncue_deps LIMIT 1`
 export const ANY_SLOT_RUNS = `SELECT 1 AS yes FROM oncue_slot_runs LIMIT 1`
@@ -149,7 +149,7 @@ export const ANY_SLOT_RUNS = `SELECT 1 AS yes FROM oncue_slot_runs LIMIT 1`
 
 const MET = `d.parent_id IN (SELECT value FROM json_each(?)) AND (? OR d.policy = 'go_on')`
 
-/** However many they are, without a statement each. Now, now, parents, completed. */
+/** All of them in one statement, however many. Now, now, parents, completed. */
 export const RELEASE = `UPDATE oncue_jobs AS j SET deps_left = j.deps_left - c.met, updated = ?,
   status = CASE WHEN j.deps_left = c.met THEN 'pending' ELSE j.status END,
   visible_at = CASE WHEN j.deps_left = c.met THEN max(j.run_at, ?) END
@@ -174,7 +174,7 @@ ON CONFLICT (id) DO NOTHING`
 
 export const DROP_EDGES_OF = `DELETE FROM oncue_deps WHERE job_id IN (SELECT value FROM json_each(?))`
 
-/** A job that waited for the run that it replaces gives the key back: that run holds it until it ends. */
+/** A job that waited for the run that it replaces gives the key back to that run, which holds it until it ends. */
 export const GIVE_KEYS_BACK = `UPDATE oncue_keys SET job_id = r.id
 FROM (SELECT d.job_id, j.id FROM json_each(?) AS w CROSS JOIN oncue_deps d ON d.job_id = w.value
   CROSS JOIN oncue_jobs j ON j.id = d.parent_id AND j.replaced_by = d.job_id) AS r
@@ -183,7 +183,7 @@ WHERE oncue_keys.job_id = r.job_id AND oncue_keys.key LIKE 'u:%'`
 /** Keys that go with their job. */
 export const DROP_KEYS_OF = `DELETE FROM oncue_keys WHERE job_id IN (SELECT value FROM json_each(?)) AND until IS NULL`
 
-/** Type, data, now, job. Up to 1 000 events of a job: one that snoozes for ever does not fill its stream. */
+/** Type, data, now, job. Up to 1,000 events of a job: one that snoozes for ever does not fill its stream. */
 export const APPEND_FEW = `INSERT INTO oncue_events (job_id, version, type, data, created)
 SELECT v.id, v.version + 1, ?, ?, ?
 FROM (SELECT e.id, coalesce((SELECT max(version) FROM oncue_events WHERE job_id = e.id), 0) AS version
@@ -212,8 +212,9 @@ export const FREE_SLOTS = `DELETE FROM oncue_slot_runs WHERE job_id IN (SELECT v
 export const HOLD_BACK = `UPDATE oncue_jobs SET visible_at = NULL WHERE id = ?`
 
 /**
- * Others of a full key and the same queue that stand behind those in hand: each is moved once, however many there are. One
- * that is ready in another queue shows that it is not claimed there (HAS_READY). Concurrency key, queue, from, now, those taken.
+ * Further jobs of a full key and the same queue, after those in hand: each is throttled once, however many there are.
+ * One that is ready in another queue shows that it is not claimed there (HAS_READY). Concurrency key, queue, from,
+ * now, those taken.
  */
 export const HOLD_BACK_OTHERS = `UPDATE oncue_jobs SET visible_at = NULL WHERE id IN (
   SELECT h.id FROM oncue_jobs h INDEXED BY oncue_jobs_keyed
@@ -233,7 +234,7 @@ ORDER BY priority DESC, run_at, id LIMIT ?`
 export const HAS_READY = `SELECT 1 AS yes FROM oncue_jobs INDEXED BY oncue_jobs_keyed
 WHERE concurrency_key = ? AND queue = ? AND visible_at <= ? AND status = 'pending' LIMIT 1`
 
-/** Gives throttled jobs their turn, then or when they are due. When, JSON array of ids. */
+/** Promotes throttled jobs, at the given time or when they are due. When, JSON array of ids. */
 export const PROMOTE = `UPDATE oncue_jobs SET visible_at = max(?, run_at) WHERE id IN (SELECT value FROM json_each(?))`
 
 /** Slot key, concurrency key. */
@@ -242,8 +243,8 @@ export const NOBODY_WAITS = `UPDATE oncue_slots SET waiting = 0 WHERE key = ? AN
   WHERE h.concurrency_key = ? AND h.visible_at IS NULL AND h.status = 'pending')`
 
 /**
- * Runs of a slot whose leases would be over, had no heartbeat extended them, and their end; null if the run is over,
- * however that happened. Key, now.
+ * Runs of a slot whose recorded leases have expired, unless a heartbeat extended them, and their current end; null if
+ * the run is over, for any reason. Key, now.
  */
 export const OVERDUE = `SELECT r.job_id AS id, r.run, j.locked_until FROM oncue_slot_runs r INDEXED BY oncue_slot_runs_key
 LEFT JOIN oncue_jobs j ON j.id = r.job_id AND j.run = r.run AND j.status = 'processing'
@@ -263,7 +264,10 @@ export const ANY_SLOTS = `SELECT 1 AS yes FROM oncue_slots LIMIT 1`
 /** After, how many. */
 export const NEXT_SLOTS = `SELECT key FROM oncue_slots WHERE key > ? ORDER BY key LIMIT ?`
 
-/** Keys come and go with users and orders; an unused slot without a configured limit is made anew when needed. JSON array of keys. */
+/**
+ * Keys come and go with users and orders; an unused slot without a configured limit is recreated when needed.
+ * JSON array of keys.
+ */
 export const DROP_IDLE_SLOTS = `DELETE FROM oncue_slots WHERE key IN (SELECT value FROM json_each(?))
   AND key >= 'k:' AND key < 'k;' AND NOT waiting AND max_running IS NULL AND rate_count IS NULL
   AND NOT EXISTS (SELECT 1 FROM oncue_slot_runs r INDEXED BY oncue_slot_runs_key WHERE r.key = oncue_slots.key)`
@@ -298,7 +302,7 @@ export const ASK_TO_STOP = `UPDATE oncue_jobs SET cancel_at = ?, updated = ? WHE
 
 export const WAITED_FOR = `SELECT DISTINCT parent_id AS id FROM oncue_deps WHERE parent_id IN (SELECT value FROM json_each(?))`
 
-/** All that belongs to jobs that are gone. */
+/** Everything that belongs to jobs that are removed. */
 export const FORGET_PARTS = ['events', 'payloads', 'keys', 'deps'].map(
   (table) => `DELETE FROM oncue_${table} WHERE job_id IN (SELECT value FROM json_each(?))`,
 )
@@ -314,20 +318,20 @@ export const PRUNABLE_UNSUCCESSFUL = prunable('oncue_history_unsuccessful', `h.s
 
 // --- enqueue: keys, parents and edges
 
-/** Keys that are held at this moment, and how their jobs are. JSON array of [topic, key], now. */
+/** Keys that are held at this moment, with the state of their jobs. JSON array of [topic, key], now. */
 export const HOLDERS = `SELECT k.topic, k.key, k.job_id, j.status,
   coalesce(j.queue, (SELECT h.queue FROM oncue_history h WHERE h.id = k.job_id)) AS queue FROM json_each(?) AS w
 CROSS JOIN oncue_keys k ON k.topic = w.value ->> 0 AND k.key = w.value ->> 1 LEFT JOIN oncue_jobs j ON j.id = k.job_id
 WHERE k.until IS NULL OR k.until > ?`
 
-/** How the parents are. A job that is both live and finished was enqueued again: its first end counts. */
+/** The state of the parents. A job that is both live and finished was enqueued again: its first end counts. */
 export const PARENTS = `SELECT w.value AS id, coalesce(h.status, 'live') AS status FROM json_each(?) AS w
 LEFT JOIN oncue_history h ON h.id = w.value LEFT JOIN oncue_jobs j ON j.id = w.value
 WHERE h.id IS NOT NULL OR j.id IS NOT NULL`
 
 /**
- * `checked` from the start: on Postgres an edge may be written while its parent ends, and is looked
- * at once more; here there is one writer at a time.
+ * `checked` from the start: on Postgres an edge may be written while its parent ends, and is checked
+ * again; here there is one writer at a time.
  */
 export const INSERT_EDGES = `INSERT INTO oncue_deps (job_id, parent_id, policy, checked)
 SELECT value ->> 0, value ->> 1, value ->> 2, 1 FROM json_each(?)`
@@ -340,13 +344,13 @@ ON CONFLICT (topic, key) DO UPDATE SET job_id = excluded.job_id, until = exclude
 /** JSON array of [topic, key]. */
 export const DROP_KEYS = `DELETE FROM oncue_keys WHERE (topic, key) IN (SELECT value ->> 0, value ->> 1 FROM json_each(?))`
 
-/** This run is its last, however it ends. New job, now, running job. */
+/** This run is the last one of its job, however it ends. New job, now, running job. */
 export const SUPERSEDE = `UPDATE oncue_jobs SET replaced_by = ?, updated = ? WHERE id = ?`
 
 const REPLACED_NAMES = enqueuedColumns('replace').map(({ name }) => name)
 
 /**
- * New work: where a run of before had come to is forgotten. A job that is blocked stays so. One that is throttled by a
+ * New work: the state of the earlier run is reset. A blocked job stays blocked. One that is throttled by a
  * full concurrency key stays so only if it is due: freeing a slot does not check that. The columns that are replaced, due, now, due, now, due, id.
  */
 export const REPLACE = `UPDATE oncue_jobs SET ${REPLACED_NAMES.map((name) => `${name} = ?`).join(', ')}, cursor = NULL, progress = NULL,
@@ -373,7 +377,7 @@ const noteMeta = (table: string) =>
 export const NOTE_META = noteMeta('oncue_jobs')
 export const NOTE_META_OF_ENDED = noteMeta('oncue_history')
 
-/** For jobs that are about to go or to change: their meta tells which rows are theirs. */
+/** For jobs that are about to be removed or changed: their meta shows which rows are theirs. */
 const forgetMeta = (table: string) =>
   `DELETE FROM oncue_job_meta WHERE (key, value, created, job_id) IN (${metaRowsOf(table)})`
 

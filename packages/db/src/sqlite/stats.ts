@@ -33,7 +33,7 @@ type KnownRow = Pick<MinuteRow, 'completed' | 'failed' | 'cancelled' | 'retried'
   readonly runs: string
 }
 
-/** As rollUpPostgres does. Synchronous, since there is one writer. */
+/** The same as rollUpPostgres. Synchronous, because there is one writer. */
 export function rollUpSqlite(db: Database, limit = ROLL_UP_LIMIT): number {
   const rows = db.prepare<unknown[], DeltaRow>(TAKE).all(limit)
   const deltas = rows.map((row) => ({ ...row, minute: new Date(row.minute) }))
@@ -67,7 +67,7 @@ type Finished = 'completed' | 'failed' | 'cancelled'
 
 type TallyRow = Omit<Delta, 'minute'>
 
-/** Of a run that ended: what the statistics want to know. */
+/** What the statistics need of a run that ended. */
 export type EndedRun = {
   readonly queue: string
   readonly topic: string
@@ -90,12 +90,12 @@ export class Tally {
     this.#now = now
   }
 
-  /** Jobs that came to this state without a run, or left it: then the count is negative. */
+  /** Jobs that entered this state without a run, or left it: then the count is negative. */
   count(queue: string, topic: string, status: Finished, count: number): void {
     this.#of(queue, topic)[status] += count
   }
 
-  /** A run that failed while its job goes on. */
+  /** A run that failed and whose job is retried. */
   retry({ queue, topic }: EndedRun): void {
     this.#of(queue, topic).retried += 1
   }
@@ -122,7 +122,7 @@ export class Tally {
   }
 
   #of(queue: string, topic: string): TallyRow {
-    // The jobs of a batch are mostly of one kind.
+    // Most jobs of a batch have the same queue and topic.
     if (this.#last?.topic === topic && this.#last.queue === queue) return this.#last
     const key = `${queue} ${topic}`
     let delta = this.#deltas.get(key)

@@ -58,7 +58,7 @@ type SqliteOptions = {
   readonly onClose?: (() => void) | undefined
 }
 
-/** Both connections, or neither. Once they are there, no other process can have the file to itself. */
+/** Opens both connections, or neither. Once they are open, no other process can have the file to itself. */
 function connect({ driver, file, schema, synchronous = 'FULL' }: SqliteOptions): {
   db: Database
   reader: Database
@@ -74,7 +74,7 @@ function connect({ driver, file, schema, synchronous = 'FULL' }: SqliteOptions):
     const db = open()
     db.pragma('journal_mode = WAL')
     db.pragma(`synchronous = ${synchronous}`)
-    // A connection of its own: a read on the writer's would see what is not committed yet.
+    // A connection of its own: a read on the writer's would see uncommitted rows.
     const reader = open()
     reader.pragma('query_only = true')
     reader.pragma('schema_version')
@@ -125,7 +125,7 @@ export class SqliteStore extends BaseStore implements Store {
     this.#listener = new SqliteListener(driver, file, undefined, runtime)
     this.events = new SqlEventStore(sql, {
       onNews: (hear) => this.#listener.onChange(() => hear(null)),
-      // The listener sees every commit to the file, our own too.
+      // The listener sees every commit to the file, including our own.
       tell: () => {},
     })
     this.schedules = createSchedules(sql, {
@@ -180,7 +180,7 @@ export class SqliteStore extends BaseStore implements Store {
     request: ClaimRequest,
   ): Promise<Settled & Claimed> {
     this.assertOpen()
-    // Two writes of the same turn share one transaction; a poisoned settle does not undo the claim.
+    // Two writes of the same turn share one transaction; a refused settle does not undo the claim.
     const settling = this.settle(settlements, request.worker)
     const [settled, claimed] = await Promise.all([settling, this.claim(request)])
     return { ...settled, ...claimed }
@@ -242,7 +242,7 @@ export class SqliteStore extends BaseStore implements Store {
     }
     if (worker !== undefined && lease.needsBeat(worker, this.#now()))
       await this.#writer.write(() => lease.beat(worker, this.#now()))
-    // A lock that is free means a process that has ended: there is nothing to wait for.
+    // A free lock means that the process has ended: there is no need to wait.
     return { rescued, lookAgainMs: null }
   }
 

@@ -8,13 +8,13 @@ export type { JobEvent }
 export type NewEvent = { readonly type: string; readonly data?: unknown }
 
 /**
- * An event of a run, which is written with others, later than it happened. `ageMs` says by how much: an age, because the
- * clocks of workers differ from that of the database.
+ * An event of a run, which is written in a batch, later than it happened. `ageMs` says by how much: an age, because
+ * the clocks of workers differ from that of the database.
  */
 export type RunEvent = NewEvent & { readonly ageMs?: number | undefined }
 
 /**
- * The event stream of a job. Plain jobs write only what their row cannot tell: failed and crashed
+ * The event stream of a job. The store itself appends only what the job's row cannot show: failed and crashed
  * runs, requeues and cancellations, with who did it. A plain completion writes nothing.
  */
 export interface EventStore {
@@ -28,7 +28,7 @@ export interface EventStore {
   append(jobId: JobId, expectedVersion: number | null, events: readonly NewEvent[]): Promise<number>
 
   /**
-   * Every event after a version, those that are there and those that come, until `signal` aborts.
+   * Every event after a version, existing ones and then new ones, until `signal` aborts.
    * Can be resumed from the last version seen. Many watchers share one listener and one query.
    */
   watch(jobId: JobId, options: { afterVersion?: number; signal: AbortSignal }): AsyncIterable<JobEvent>
@@ -41,7 +41,7 @@ const STEP_BYTES = LIMITS.payloadBytes + 6 * LIMITS.stepNameLength + 64
 
 export type EncodedEvent = { readonly type: string; readonly data: string | null }
 
-/** What is written of them, or why it cannot be. */
+/** The event as it is stored; throws if it is invalid. */
 export function encodeEvents(events: readonly NewEvent[]): EncodedEvent[] {
   if (events.length > LIMITS.events) {
     const message = `${events.length} events in one append; at most ${LIMITS.events} are allowed`
@@ -58,7 +58,7 @@ export function encodeEvents(events: readonly NewEvent[]): EncodedEvent[] {
   })
 }
 
-/** Versions are whole numbers; 0 is the stream before its first event. */
+/** Versions are whole numbers; 0 is the version of an empty stream. */
 export function assertVersion(value: number, what: string): void {
   if (Number.isSafeInteger(value) && value >= 0 && value <= MAX_VERSION) return
   const message = `${what} must be a whole number from 0 to ${MAX_VERSION}, got ${value}`
@@ -76,7 +76,7 @@ export function listLimit(limit: number = MAX_LIST): number {
   throw new OncueError('INVALID_INPUT', `limit must be a whole number from 1 to ${MAX_LIST}, got ${limit}`)
 }
 
-/** What is written of an update. Everything in it is JSON text. */
+/** An update as it is stored. Everything in it is JSON text. */
 export type EncodedUpdate = RunRef & {
   readonly progress: string | null
   readonly cursor: string | null
@@ -84,8 +84,8 @@ export type EncodedUpdate = RunRef & {
 }
 
 /**
- * One for each run, however many updates there are of it: a row that is updated twice keeps one update. By
- * id, so that concurrent updates of the same runs lock them in one order.
+ * One update per run, however many there are: a row that is updated twice in a statement keeps one update. Sorted
+ * by id, so that concurrent updates of the same runs lock them in one order.
  */
 export function encodeUpdates(updates: readonly RunUpdate[]): EncodedUpdate[] {
   const byRun = new Map<string, EncodedUpdate>()

@@ -8,21 +8,21 @@ import { type EventRow, listedAfter, type StreamPosition, toEvent } from './sql.
 export type HubOptions = {
   /** How often all streams are polled, for events without a notification; 1 s. */
   readonly pollMs?: number | undefined
-  /** Between two looks there is at least this long, however much is appended; 20 ms. */
+  /** At least this long between two queries, however much is appended; 20 ms. */
   readonly gapMs?: number | undefined
   /** How many events a watcher gets at a time; 100. */
   readonly page?: number | undefined
 }
 
-/** In one statement. */
+/** How many streams one statement reads. */
 const MAX_POSITIONS = 500
 
 type PositionedRow = EventRow & { readonly after: number }
 
 /**
- * One for all watchers of a store: one subscription to the news, and one query for all that may
- * have something new and whose reader waits for it. Whoever does not read is not read for, so that
- * a slow reader costs one page of memory and no more.
+ * Shared by all watchers of a store: one subscription to notifications, and one query for all watchers that
+ * may have new events and whose reader waits for them. It reads nothing for a reader that is not waiting, so
+ * that a slow reader costs at most one page of memory.
  */
 export class EventHub {
   readonly #sql: Sql
@@ -54,7 +54,7 @@ export class EventHub {
   }
 
   watch(jobId: string, afterVersion: number, signal: AbortSignal): AsyncIterable<JobEvent> {
-    // Nothing happens before the first read, and each reader starts at its own position.
+    // Nothing is opened before the first read, and each reader starts at its own position.
     return { [Symbol.asyncIterator]: () => new Watcher(jobId, afterVersion, signal, this) }
   }
 
@@ -75,11 +75,11 @@ export class EventHub {
     this.#reading.start()
     this.#news = this.#subscribe((jobId) => this.hear(jobId)).then(
       (news) => {
-        // For what came before it was heard of.
+        // For events from before the subscription started.
         this.hear(null)
         return news
       },
-      // Without news there is still the poll.
+      // Without notifications there is still the poll.
       () => undefined,
     )
   }
@@ -91,7 +91,7 @@ export class EventHub {
     void this.#unsubscribe()
   }
 
-  /** A reader waits, or there is something new: look soon, with all who come in the same turn. */
+  /** A reader waits, or there are new events: query soon, for all watchers of the same turn. */
   wanted(): void {
     if (this.#wanting().next().value) this.#reading.wake()
   }
@@ -112,7 +112,7 @@ export class EventHub {
     for (const watcher of this.#watchers) if (watcher.isStale && watcher.isWaiting) yield watcher
   }
 
-  /** With all who come in the same turn. Returns when to look again: when it is woken. */
+  /** Queries for all watchers of the same turn. Returns when to query again: when it is woken. */
   async #look(): Promise<number> {
     await this.#sql.runtime.sleep(0)
     const watchers = new Map<string, Watcher[]>()
@@ -123,7 +123,7 @@ export class EventHub {
       if (!positions.has(key) && positions.size === MAX_POSITIONS) break
       positions.set(key, position)
       watchers.set(key, [...(watchers.get(key) ?? []), watcher])
-      // What comes while the query is under way makes it stale again.
+      // Events that arrive during the query make the result stale again.
       watcher.isStale = false
     }
     if (positions.size > 0) await this.#read([...positions.values()], watchers)
@@ -142,7 +142,7 @@ export class EventHub {
         events.push(toEvent(this.#sql, row))
       }
     } catch (error) {
-      // A database that is away comes back, and the next poll finds what is missing.
+      // The database may be down; the next poll after it is back finds what is missing.
       if (isOncueError(error) && error.retryable) return
       for (const watcher of [...watchers.values()].flat()) watcher.fail(error)
       return
@@ -167,7 +167,7 @@ function closed(): OncueError {
  */
 class Watcher implements AsyncIterator<JobEvent, undefined> {
   readonly jobId: string
-  /** There may be something that it has not seen. */
+  /** There may be events that it has not seen. */
   isStale = true
   readonly #hub: EventHub
   readonly #signal: AbortSignal

@@ -60,9 +60,9 @@ export function current(jobId: string, lock: '' | 'for key share' = ''): Fragmen
 }
 
 /**
- * Appends if there is such a job and its stream is at that version; otherwise writes nothing. Two
- * that race both find it there, and the primary key refuses one of them. On Postgres the job is kept from being
- * removed meanwhile, because its events would stay behind; on SQLite there is one writer.
+ * Appends if there is such a job and its stream is at that version; otherwise writes nothing. Two appends
+ * that race both pass this check, and the primary key refuses one of them. On Postgres the job is locked against
+ * removal meanwhile, because its events would stay behind; on SQLite there is one writer.
  */
 export function appended(
   dialect: Sql['dialect'],

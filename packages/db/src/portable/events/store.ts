@@ -14,7 +14,7 @@ import {
 import { EventHub, type HubOptions } from './hub.ts'
 import { appended, current, type EventRow, listed, toEvent } from './sql.ts'
 
-/** How news of appended events travels between processes. */
+/** How notifications of appended events travel between processes. */
 export type EventNews = {
   /** Calls back with the job that has new events; null: any job may have. */
   onNews(hear: (jobId: string | null) => void): Promise<Subscription>
@@ -22,7 +22,7 @@ export type EventNews = {
   tell(jobId: string): void
 }
 
-/** One that is beaten so often to the next version is not racing but starving. */
+/** An append that loses the race for the next version this often is starved, not racing. */
 const MAX_RACES = 100
 
 /** The event streams, over either database. */
@@ -92,7 +92,7 @@ export class SqlEventStore implements EventStore {
     }
   }
 
-  /** The new version; undefined when the stream is elsewhere, or moved at this moment. */
+  /** The new version; undefined when the stream is at another version, or moved at this moment. */
   async #tryAppend(
     jobId: JobId,
     expected: number | null,
@@ -119,7 +119,7 @@ export class SqlEventStore implements EventStore {
   }
 }
 
-/** As the database writes it. What is no id at all would spoil the query of every other watcher. */
+/** The id as the database writes it. An invalid id would fail the query of all other watchers. */
 function existing(jobId: JobId): JobId {
   if (!isUuid(jobId)) throw notFound(jobId)
   return jobId.toLowerCase()

@@ -14,7 +14,7 @@ export function inQueueAndTopic({ queue, topic }: QueueAndTopic): Fragment {
   ])
 }
 
-/** What history holds, as it was counted: added up already, or not yet. */
+/** How many jobs history holds, from counters: rolled up already, or not yet. */
 export function counted(where: Fragment): Fragment {
   return q`(
     select queue, topic, completed, failed, cancelled, runs, run_ms from {totals} where ${where}

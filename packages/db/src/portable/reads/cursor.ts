@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { OncueError } from '@oncue/core'
 import { isUuid } from '../../uuid.ts'
 
-/** Where a job stands in every list. It never changes, whatever becomes of the job. */
+/** The position of a job in every list. It never changes, whatever happens to the job. */
 export type ListPosition = { readonly created: Date; readonly id: string }
 
 /** Opaque to callers: the position of the last job that was shown, and which filter it was shown for. */
@@ -33,7 +33,7 @@ function parse(cursor: string): unknown[] {
   }
 }
 
-/** The same for values that mean the same: absent and undefined, and in whatever order. */
+/** Equal for values that mean the same: absent and undefined, in any order. */
 export function hashOf(value: object): string {
   return createHash('sha256')
     .update(JSON.stringify(sorted(value)))

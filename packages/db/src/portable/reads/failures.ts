@@ -9,13 +9,16 @@ import { distinctHeads, each } from './scan.ts'
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
 
-/** So many retrying jobs of each kind are counted. */
+/** How many retrying jobs of each kind are counted. */
 const COUNT_UP_TO = 10_000
-/** A kind is a fingerprint in a queue and topic. So many of retrying jobs are looked at, in the order of their names. */
+/**
+ * A kind is a fingerprint in a queue and topic. This many kinds of retrying jobs are read, in the order of
+ * their names.
+ */
 const MOST_KINDS = 1_000
-/** Of each kind so many that are tried first, and so many that are tried last, tell when it was seen. */
+/** Of each kind, this many of the next and of the last retries are read to find when it was last seen. */
 const LOOK_AT = 50
-/** A text is looked for in so many groups. */
+/** How many groups are searched for a text. */
 const MOST_GROUPS = 1_000
 
 type GroupRow = {
@@ -29,7 +32,7 @@ type GroupRow = {
   readonly last_seen: unknown
   readonly topics: unknown
   readonly queues: unknown
-  /** Part → how many gave up; those without any are missing. Null: none did. */
+  /** Part → how many gave up; parts without any are left out. Null: none did. */
   readonly trend: unknown
   readonly was_before: number | boolean
   readonly sample_id: string
@@ -82,13 +85,13 @@ function groupOf(sql: Sql, row: GroupRow): FailureGroup {
   }
 }
 
-/** Whether class or message has the text, in whatever case. */
+/** Whether class or message contains the text, ignoring case. */
 function having(text: string): (group: FailureGroup) => boolean {
   const wanted = text.toLowerCase()
   return ({ class: name, message }) => [name, message].some((part) => part.toLowerCase().includes(wanted))
 }
 
-/** What gave up this very moment belongs to the last part, and so does what fails and is retried now. */
+/** A job that gave up at this very moment belongs to the last part, and so does one that fails and is retried now. */
 function trendOf(counts: Readonly<Record<string, number>>, retrying: number): number[] {
   const trend = new Array<number>(TREND_PARTS).fill(0)
   const add = (part: number, count: number) => {
@@ -101,19 +104,19 @@ function trendOf(counts: Readonly<Record<string, number>>, retrying: number): nu
 }
 
 /**
- * Groups of what fails, in one statement, so that a job that gives up meanwhile is counted once.
+ * Groups of failures, in one statement, so that a job that gives up meanwhile is counted once.
  *
- * What gave up in the time asked for is read once, by history_failed, and counted by everything that is told
- * apart; the groups and their trends are put together from these few counts. The sample is found in the same
- * index by the moment of the last failure. Whether a group is new is asked of history_fingerprint, which has the
+ * Jobs that gave up in the requested time are read once, by history_failed, and counted for each combination of
+ * columns; groups and trends are built from these few counts. The sample is found in the same index by the moment
+ * of the last failure. Whether a group is new is looked up in history_fingerprint, which has the
  * oldest job first.
  *
- * What is retried is found by jobs_failing, kind by kind, each by one descent from the one before. Per kind, at
- * most COUNT_UP_TO entries are counted, the next try is one descent, and 2 × LOOK_AT jobs are read: however many
- * there are. They are counted in the order of that index, so that no plan takes another one and filters.
+ * Retrying jobs are found by jobs_failing, kind by kind, each by one descent from the one before. Per kind, at
+ * most COUNT_UP_TO entries are counted, the next retry is one descent, and 2 × LOOK_AT jobs are read, however many
+ * there are. They are counted in the order of that index, so that no plan uses another index and a filter.
  *
- * Fingerprints break ties, so that the order is stable. Expressions where a column would do keep plans from walking
- * all failures there ever were, because another index has them in that order.
+ * Fingerprints break ties, so that the order is stable. Expressions in place of plain columns keep plans from walking
+ * all failures ever recorded along another index that has them in that order.
  */
 export function failuresStatement(dialect: Sql['dialect'], filter: Failed): Fragment {
   const { fingerprint, since, newSince, partMs, limit, sort } = filter
@@ -182,9 +185,9 @@ export function failuresStatement(dialect: Sql['dialect'], filter: Failed): Frag
 }
 
 /**
- * CTEs of the kinds of retrying jobs: `r`, with how many there are, when the next is tried, and when it was
- * seen; and `ends`, the jobs that tell this. A waiting job was changed last when its run failed. A heartbeat changes a
- * running one too, but its last failure was before it was due.
+ * CTEs of the kinds of retrying jobs: `r`, with how many there are, when the next is retried, and when it was last
+ * seen; and `ends`, the jobs that show this. A waiting job was last updated when its run failed. A heartbeat updates
+ * a running one too, but its last failure was before it was due.
  */
 function retryingKinds(dialect: Sql['dialect'], filter: Failed): Fragment {
   const { fingerprint, now } = filter

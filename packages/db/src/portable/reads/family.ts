@@ -3,11 +3,11 @@ import type { Family, Relative } from '@oncue/core/wire'
 import { type Fragment, q, raw, type Sql } from '../sql.ts'
 import { byIdStatement, get } from './jobs.ts'
 
-/** Relatives of a kind that are named. */
+/** How many relatives of each kind are named. */
 const MAX_RELATIVES = 50
-/** Jobs of each table that are looked at for children: nothing indexes `parent_id`. */
+/** How many jobs of each table are searched for children: there is no index on `parent_id`. */
 const MAX_LOOKED_AT = 5_000
-/** Ids carry the clock of the process that made them. */
+/** Tolerance for ids, which carry the clock of the process that made them. */
 const SKEW_MS = 5_000
 
 /** The parent of a job, its children, the jobs it waits for and those that wait for it. Null: there is no such job. */
@@ -15,7 +15,7 @@ export async function family(sql: Sql, id: JobId): Promise<Family | null> {
   const job = await get(sql, id)
   if (!job) return null
   const { parentId, run, startedAt, created, finishedAt } = job
-  // Children are spawned while it runs; of earlier runs only the creation is known.
+  // Children are enqueued while it runs; the start of earlier runs is not known, only the creation.
   const from = run === 1 && startedAt ? startedAt : created
   const ids = { from: idAt(from.getTime() - SKEW_MS), to: finishedAt && idAt(finishedAt.getTime() + SKEW_MS) }
   const [parents, waitsFor, dependants, live, finished] = await Promise.all([
@@ -36,7 +36,7 @@ export async function family(sql: Sql, id: JobId): Promise<Family | null> {
   }
 }
 
-/** Those that it still waits for: an edge goes when its parent is done. */
+/** The parents that it still waits for: an edge is deleted when its parent is done. */
 export async function parentsOf(sql: Sql, id: JobId): Promise<Relative[]> {
   const edges = await sql.walk<{ id: string }>(
     q`select parent_id as id from {deps} where job_id = ${id} order by parent_id limit ${MAX_RELATIVES}`,

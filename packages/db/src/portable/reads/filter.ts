@@ -44,7 +44,7 @@ export function assertDate(date: Date, name: string): void {
   )
 }
 
-/** What a caller gave, as its schema has it. Every text in it can be stored. */
+/** The input as parsed by its schema. Every text in it can be stored. */
 export function parseInput<Schema extends z.ZodType>(
   schema: Schema,
   given: object,
@@ -66,21 +66,24 @@ export function mayBeLive({ status }: JobFilter): boolean {
 }
 
 export function mayHaveEnded({ status, errorText }: JobFilter, as: JobStatus): boolean {
-  // A job that got over its error, or was cancelled, did not fail with it.
+  // A job that recovered from its error, or was cancelled, did not fail with it.
   if (errorText !== undefined && as !== 'failed') return false
   return status === undefined ? true : status === as && isFinished(as)
 }
 
-/** In the place of a text: wherever one could be, and nothing is asked of it. */
+/** Stands for any error text: it selects the tables that may have one, and adds no condition. */
 export const ANY_TEXT = ''
 
-/** A filter without what is compared job by job. It leads to the same tables, of which an `errorText` needs fewer. */
+/**
+ * A filter without the conditions that are checked job by job. `errorText` stays as any text, because it
+ * selects fewer tables.
+ */
 export function withoutTexts(filter: JobFilter): JobFilter {
   const { payloadText, idSuffix, errorText, ...others } = filter
   return errorText === undefined ? others : { ...others, errorText: ANY_TEXT }
 }
 
-/** What no index serves, as conditions on a row `x`. Queue, topic and times are left to the caller. */
+/** Conditions that no index serves, on a row `x`. Queue, topic and times are left to the caller. */
 export function conditions(dialect: Sql['dialect'], filter: JobFilter): Fragment[] {
   const { meta, idPrefix, idSuffix, payloadText, errorText } = filter
   const found: Fragment[] = []
@@ -110,7 +113,7 @@ function idRange(prefix: string): { first: string; last: string; digits: number 
   return { first: uuid(digits.padEnd(32, '0')), last: uuid(digits.padEnd(32, 'f')), digits: digits.length }
 }
 
-/** Ids of version 7 begin with their time: this many digits leave about a minute of it. */
+/** Ids of version 7 begin with their time: this many digits fix it to about a minute. */
 const NARROW_PREFIX = 8
 
 /** So few jobs can begin with it that sorting them all costs less than a walk; or none can. */
@@ -118,7 +121,7 @@ export function narrowPrefix(prefix: string): boolean {
   return (idRange(prefix)?.digits ?? NARROW_PREFIX) >= NARROW_PREFIX
 }
 
-/** The same digits stand in the same places of every id, and so do the dashes between them. */
+/** Digits and dashes have fixed places in every id. */
 function endsWith(suffix: string): Fragment {
   const digits = suffix.toLowerCase().replaceAll('-', '')
   const ids = '00000000-0000-0000-0000-000000000000'
@@ -144,18 +147,21 @@ function hasText(dialect: Sql['dialect'], text: string): Fragment {
   const find = raw(dialect === 'postgres' ? 'strpos' : 'instr')
   const within = (column: string) => {
     const json = raw(`cast(${column} as text)`)
-    // A person means what the value says, or copies a piece of the JSON.
+    // The text may be what the value says, or a piece of the JSON.
     return q`(${find}(${json}, ${text}) > 0 or ${find}(${json}, ${JSON.stringify(text).slice(1, -1)}) > 0)`
   }
   return q`case when x.payload is not null then ${within('x.payload')} else exists (
     select 1 from {payloads} p where p.job_id = x.id and p.part = 'payload' and ${within('p.data')}) end`
 }
 
-/** As a row of the app shows it, `class: message`, in whatever case of A to Z: neither database has the others' cases alike. */
+/**
+ * Matches `class: message`, as the app shows it, ignoring the case of A to Z only: the databases differ in the
+ * rest.
+ */
 function hasError(dialect: Sql['dialect'], text: string): Fragment {
   const [find, collation] = dialect === 'postgres' ? ['strpos', 'collate "C"'] : ['instr', '']
   const error = `lower(((x.last_error->>'class') || ': ' || (x.last_error->>'message')) ${collation})`
   const wanted = text.replace(/[A-Z]/g, (letter) => letter.toLowerCase())
-  // Those that were requeued keep the error to be read, and not its fingerprint.
+  // Requeued jobs keep the error for display, but not its fingerprint.
   return q`(x.fingerprint is not null and ${raw(`${find}(${error}`)}, ${wanted}) > 0)`
 }

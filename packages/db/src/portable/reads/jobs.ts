@@ -52,7 +52,7 @@ export const SUMMARY: Reader<JobSummary> = reader('list')
 
 const GLANCED = ['id', 'topic', 'status', 'run', 'run_at', 'progress', 'created', 'updated']
 
-/** How a job is doing. */
+/** The status and result of a job. */
 const GLANCE: Reader<JobGlance & Pick<Job, 'id'>> = readerOf(
   jobColumns().filter(({ name }) => GLANCED.includes(name)),
 )
@@ -60,7 +60,10 @@ const GLANCE: Reader<JobGlance & Pick<Job, 'id'>> = readerOf(
 /** All of a job. */
 const WHOLE_JOB: Reader<Pick<Job, FieldIn<'list' | 'get'>>> = reader('list', 'get')
 
-/** One job, wherever it is, with its payload and result. In one statement, which misses no job that moves meanwhile. */
+/**
+ * One job, live or finished, with payload and result. One statement, so that it does not miss a job that moves
+ * meanwhile.
+ */
 export async function get(sql: Sql, id: JobId): Promise<Job | null> {
   if (!isUuid(id)) return null
   const { live, finished, decode } = WHOLE_JOB
@@ -70,7 +73,7 @@ export async function get(sql: Sql, id: JobId): Promise<Job | null> {
   return jobs.find((job) => job.finishedAt === null) ?? jobs[0] ?? null
 }
 
-/** One statement, so that a job on its way from one table to the other is seen in one of them. */
+/** One statement, so that a job that moves between the tables is seen in one of them. */
 export async function glance(sql: Sql, ids: readonly JobId[]): Promise<Map<JobId, JobGlance>> {
   const asked = [...new Set(ids)].filter(isUuid)
   if (asked.length === 0) return new Map()
@@ -87,7 +90,7 @@ export function glanceStatement(dialect: Sql['dialect'], ids: readonly JobId[]):
   return byIdStatement(dialect, ids, GLANCE.live, GLANCE.finished)
 }
 
-/** The rows of these jobs, wherever they are; columns of `n`. */
+/** The rows of these jobs, live or finished; columns of `n`. */
 export function byIdStatement(
   dialect: Sql['dialect'],
   ids: readonly JobId[],

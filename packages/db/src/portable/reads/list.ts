@@ -11,14 +11,14 @@ import { type Selection, type Sources, sourcesOf } from './sources.ts'
 
 /**
  * How long a search may take before it returns what it has. A SQLite file is read in this process,
- * which does nothing else meanwhile. Along a value of meta it is as fast as other lists, or goes on from a cursor.
+ * which is blocked meanwhile. Along a value of meta it is as fast as other lists, or continues from a cursor.
  */
 const SEARCH_MS = { postgres: 1_000, sqlite: 200 }
 const META_SEARCH_MS = 40
 
 /**
- * As many as are wanted are taken of each topic and queue, and most of them for nothing. If they are many, it
- * pays to find out first how far back they reach.
+ * A full page is read of each topic and queue, and most of it discarded. For large pages it pays to
+ * estimate first how far back they reach.
  */
 const MANY = 200
 const SAMPLE = 50
@@ -50,7 +50,7 @@ export async function list(
   const total = async (): Promise<Total> => {
     if (counted) return counted
     const seen = items.length && offset + items.length
-    // What took too long to look for takes too long to count.
+    // A search that took too long would take too long to count.
     if (next ? next === rest : !after && offset === 0) return { total: seen, totalIsExact: !next }
     const found = await countMatches(sql, wanted, items, countMs)
     return { ...found, total: Math.max(seen, found.total) }
@@ -60,7 +60,7 @@ export async function list(
 
 type Page = { readonly after: ListPosition | undefined; readonly limit: number; readonly offset: number }
 
-/** One row more than asked for, which tells whether there is another page; and where a search stopped early. */
+/** One row more than asked for, which shows whether there is another page; and where a search stopped early. */
 async function rowsOf(
   sql: Sql,
   { filter, way, windowsFrom }: Wanted,
@@ -115,12 +115,12 @@ export function pageStatement(
     order by created desc, id desc`
 }
 
-/** Ids in the order of their positions, and from where to go on. */
+/** Ids in the order of their positions, and where to continue. */
 export type Batch = { readonly ids: string[]; readonly next: ListPosition | null }
 
 /**
- * The jobs that matched at a moment, oldest first, one bounded batch after the other: for what people
- * do to many jobs at once. What was done to earlier batches does not move the later ones.
+ * The jobs that matched at a given moment, oldest first, in bounded batches: for actions on many jobs.
+ * Changes to earlier batches do not move the later ones.
  */
 async function matchingIds(
   sql: Sql,
@@ -151,9 +151,9 @@ const READ_AT_MOST = 2_000
 const HIGHEST_ID = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
 
 /**
- * `matchingIds` in bounded steps, also for a text in payloads or errors and for the end of an id: to find five hundred jobs by it, millions may have
- * to be read, and on SQLite nothing else happens in this process meanwhile. So it goes stretch by stretch. A
- * batch may be empty and still have a next one.
+ * `matchingIds` in bounded steps, also for a text in payloads or errors and for the end of an id: millions of jobs
+ * may have to be read to find five hundred, and on SQLite this process is blocked meanwhile. So it reads window by
+ * window. A batch may be empty and still have a next one.
  */
 export async function matching(
   sql: Sql,
@@ -179,13 +179,13 @@ type Total = Pick<JobPage, 'total' | 'totalIsExact'>
 /** Where no counter knows the total, counting stops here. */
 const COUNT_UP_TO = 10_000
 
-/** So many jobs are looked up by their meta in one go: each may be on a page of its own. */
+/** How many jobs are looked up by their meta at once: each may be on a page of its own. */
 const LOOK_UP_TO = 2_000
 
-/** How long the rest of a search may be counted. People wait for a page, hardly ever for its total. */
+/** How long the rest of a search may be counted. People wait for a page, rarely for its total. */
 const COUNT_MS = 20
 
-/** Counters know queue, topic and status, and nothing else: then null. */
+/** The total from counters, which are kept by queue, topic and status only; otherwise null. */
 async function countedTotal(sql: Sql, filter: JobFilter): Promise<Total | null> {
   const { status, queue, topic, ...others } = filter
   if (Object.values(others).some((value) => value !== undefined)) return null
@@ -194,7 +194,7 @@ async function countedTotal(sql: Sql, filter: JobFilter): Promise<Total | null> 
   return { total: statuses.reduce((sum, name) => sum + counts[name], 0), totalIsExact: true }
 }
 
-/** `page` is of the list that is counted. */
+/** `page` is a page of the list that is counted. */
 async function countMatches(
   sql: Sql,
   { filter, way, windowsFrom }: Wanted,
@@ -215,7 +215,7 @@ async function countMatches(
     totalIsExact: isAll && n <= COUNT_UP_TO,
   })
   if (windowsFrom) return upTo(!(await search(windowsFrom(undefined), filter, countMs, count, sql.runtime)))
-  // Jobs of a short time are neighbours on the disk, of whatever topic. Ten thousand of one topic are not.
+  // Jobs of a short time are close together on disk, whatever their topic. Ten thousand jobs of one topic are not.
   const since = sinceWhen(filter, page, COUNT_UP_TO)
   const isNotEnough = since ? await count({ filter: { ...filter, createdFrom: since } }) : true
   if (isNotEnough) await count({ filter: since ? { ...filter, createdTo: since } : filter })

@@ -3,7 +3,7 @@ import { all, type Fragment, q, raw, type Sql, timeOf } from '../sql.ts'
 import type { ListPosition } from './cursor.ts'
 import { createdWithin } from './filter.ts'
 
-/** An entry of a job's meta as job_meta has it. */
+/** An entry of a job's meta as job_meta stores it. */
 export type MetaEntry = { readonly key: string; readonly value: string }
 
 const NEWEST_FIRST = raw('order by m.created desc, m.job_id desc')
@@ -12,7 +12,7 @@ const NEWEST_FIRST = raw('order by m.created desc, m.job_id desc')
 export const META_ROW = {
   key: `substr(e.key, 1, 200)`,
   value: `substr(CASE e.type WHEN 'text' THEN json_quote(e.value) WHEN 'true' THEN e.type WHEN 'false' THEN e.type ELSE e.value END, 1, 200)`,
-  /** It has one: it is a text, a number, true or false. */
+  /** Whether it has a row: a text, a number, true or false. */
   where: `e.atom IS NOT NULL`,
 }
 
@@ -35,7 +35,7 @@ export function entriesStatement(
     from ${entries} w`
 }
 
-/** Conditions on a row `m` of job_meta: it is of this entry, in the time of a filter, behind a position. */
+/** Conditions on a row `m` of job_meta: it has this entry, and is in the time of a filter, after a position. */
 export function having(
   { key, value }: MetaEntry,
   filter: JobFilter,
@@ -50,7 +50,7 @@ export function having(
   ])
 }
 
-/** The moment of the nth job behind a position that has an entry; null when there are not so many. */
+/** The time of the nth job after a position that has an entry; null when there are fewer. */
 export async function momentOf(
   sql: Sql,
   entry: MetaEntry,

@@ -14,7 +14,7 @@ type Slot = { key: string; maxRunning: number | null; count: number | null; inte
 
 /** Every queue that has jobs, had jobs, or is configured. */
 export async function queues(sql: Sql): Promise<QueueOverview[]> {
-  // One row that is evaluated once, and no statement of its own.
+  // One row that is evaluated once, instead of a separate statement.
   const clock = q`(select ${sql.clock()} as now limit 1) c`
   const [live, past, settings, slots] = await Promise.all([
     readAll<Jobs>(
@@ -69,8 +69,8 @@ function limitOf({ maxRunning, count, intervalMs }: Partial<Slot> = {}): Limit |
 const RUNNING = raw('(select count(*) from {slot_runs} r where r.key = s.key)')
 
 /**
- * Whether a claim would take a job that is due, if only its rate allowed it. A crashed job waits for its own reason,
- * and so does one whose queue or key runs as many as it may.
+ * Whether a claim would take a due job if only its rate allowed it. A crashed job waits for its own reason,
+ * and so does one whose queue or key is at its limit.
  */
 export async function throttled(
   sql: Sql,

@@ -4,7 +4,7 @@ type Dialect = Sql['dialect']
 
 export type Scan = {
   readonly table: 'jobs' | 'history'
-  /** The one that it walks; null is the primary key. */
+  /** The index that it walks; null is the primary key. */
   readonly index:
     | 'jobs_listed'
     | 'jobs_failing'
@@ -24,8 +24,8 @@ export const ONCE = raw('(select 1 as one)')
 
 /**
  * For each row `o` of an outer query, the first rows `n` of a table: one short walk along an index for
- * each, however large the table is. Postgres has LATERAL for it. SQLite has not, but it looks up
- * `id in (…)` by the primary key and computes the list anew for each outer row; there the index is
+ * each, however large the table is. Postgres has LATERAL for it. SQLite does not, but it looks up
+ * `id in (…)` by the primary key and computes the list again for each outer row; there the index is
  * named, so that a plan that walks the table is an error instead of a slow read.
  */
 export function each(
@@ -42,9 +42,9 @@ export function each(
 }
 
 /**
- * The same on SQLite for the newest positions alone, `n.created` and `n.id`, where the index knows all that is
- * asked for: no row of the table is looked up. Whatever shares the last moment comes too. There must be one
- * lower bound on `created` and no other, or the walk could begin at that one.
+ * The same on SQLite for the newest positions alone, `n.created` and `n.id`, where the index covers all
+ * conditions: no row of the table is read. All that share the last moment are included. There must be one
+ * lower bound on `created` and no other, or the walk could start at that one.
  */
 export function newestPositions(
   outer: Fragment,
@@ -100,7 +100,7 @@ export function distinctHeads(
     select ${raw(of('n'))}, o.step + 1 from ${following})`
 }
 
-/** SQLite compares rows too, but walks over all that are equal to the last one instead of stepping past them. */
+/** SQLite can compare rows too, but walks over all that are equal to the last one instead of skipping them. */
 function headAfter(
   { table, index, where }: Pick<Scan, 'table' | 'index' | 'where'>,
   further: string,

@@ -6,11 +6,11 @@ import { narrowPrefix, withoutTexts } from './filter.ts'
 import { entriesStatement, type MetaEntry, momentOf } from './meta.ts'
 import { sourcesOf } from './sources.ts'
 
-/** What a list asks for, and how it is found. */
+/** The conditions of a list, and how it is found. */
 export type Wanted = {
   readonly filter: JobFilter
   readonly way: ByMeta | null
-  /** Of a search. Null: an index serves the whole filter. */
+  /** Set for a search. Null: an index serves the whole filter. */
   readonly windowsFrom: ((start: ListPosition | undefined) => AsyncGenerator<Window>) | null
 }
 
@@ -26,8 +26,8 @@ export function windowsOf(
 }
 
 /**
- * Window by window while `look` wants more, until the end or until the next one would take too long, which may be
- * twice as large, or as cold: then there is a rest.
+ * Reads window by window while `look` wants more, until the end, or until the next window, which may be twice as
+ * large and not cached, would take too long: then a rest is left.
  */
 export async function search(
   windows: AsyncGenerator<Window>,
@@ -47,32 +47,32 @@ export async function search(
   return null
 }
 
-/** How many jobs the first window holds, about. */
+/** About how many jobs the first window holds. */
 const FIRST_WINDOW = 200
 /**
- * How many jobs a window holds at most, and the others of its last millisecond. A SQLite file is read in this
- * process, which does nothing else during a statement.
+ * How many jobs a window holds at most, plus the others of its last millisecond. A SQLite file is read in this
+ * process, which is blocked during a statement.
  */
 export const MOST_AT_ONCE = { postgres: null, sqlite: 500 }
 const LOWEST_ID = '00000000-0000-0000-0000-000000000000'
 
-/** A stretch of the list, from behind one position down to a moment; null: to the end. */
+/** A window of the list, from after one position down to a time; null: to the end. */
 type Window = { readonly after: ListPosition | undefined; readonly from: Date | null }
 
 /**
- * No index knows payloads, errors, the ends of ids, short prefixes, or meta together with something else: jobs have
- * to be looked at, one by one.
+ * No index covers payloads, errors, the ends of ids, short prefixes, or meta together with something else: jobs have
+ * to be read one by one.
  */
 function isSearch({ meta, payloadText, errorText, idPrefix, idSuffix }: JobFilter): boolean {
-  // Where a prefix is long, few jobs are left to be looked at.
+  // With a long prefix, few jobs are left to be read.
   if (idPrefix && narrowPrefix(idPrefix)) return Object.keys(meta ?? {}).length > 0 || !!payloadText
   return [meta && Object.keys(meta).length, payloadText, errorText, idPrefix, idSuffix].some(Boolean)
 }
 
 /**
- * Cuts a search into stretches of time, each twice as long as the one before. Looked through in one
- * piece, each topic would be walked until it had a full page by itself, which for a rare value is to
- * its very end; and nobody could stop it. Whoever has enough, or has waited enough, leaves the loop.
+ * Cuts a search into windows of time, each twice as long as the one before. Searched in one piece, each topic
+ * would be walked until it had a full page by itself, which for a rare value is to its very end, and the search
+ * could not be stopped. The caller leaves the loop when it has enough or has run out of time.
  */
 async function* windows(
   sql: Sql,
@@ -100,7 +100,7 @@ async function* windows(
   yield { after: position, from: null }
 }
 
-/** The same along an entry of the meta: so many of those that have it at a time. */
+/** The same along an entry of the meta, a fixed number of its jobs at a time. */
 async function* windowsAlong(
   sql: Sql,
   entry: MetaEntry,
@@ -117,7 +117,7 @@ async function* windowsAlong(
   }
 }
 
-/** Where the list goes on after everything of this moment. */
+/** The position after everything of this moment. */
 function behind(moment: Date): ListPosition {
   return { created: moment, id: LOWEST_ID }
 }
@@ -139,7 +139,7 @@ export async function firstPositions(
 
 /**
  * Since when there are probably n jobs, if others come as often as those of a page; null when the page does not
- * tell, or when that is before the time of the filter.
+ * show it, or when that is before the time of the filter.
  */
 export function sinceWhen({ createdFrom }: JobFilter, page: readonly ListPosition[], n: number): Date | null {
   const [first, last] = [page[0]?.created.getTime(), page.at(-1)?.created.getTime()]
@@ -151,23 +151,23 @@ export function sinceWhen({ createdFrom }: JobFilter, page: readonly ListPositio
 /** Jobs are looked up in job_meta, one after the other in the order of the list. */
 type ByMeta = {
   readonly entry: MetaEntry
-  /** How many jobs have it; at least so many if they are not few. */
+  /** How many jobs have it; a lower bound if they are many. */
   readonly count: number
   readonly isFew: boolean
-  /** The filter asks for nothing else. */
+  /** The filter has no other condition. */
   readonly isAll: boolean
 }
 
-/** Which of two sides is the rarer is told by how far back so many of each reach. */
+/** How far back this many jobs of each side reach shows which of the two is the rarer. */
 const SAMPLE = 50
 
 /** Keys and values are cut off at this length in job_meta. */
 const CUT_AT = 200
 
 /**
- * Whether job_meta is the way to what a filter matches: if at most `few` jobs have one of its values, if no
- * index knows what else is asked for, or if the value is rarer than that. Otherwise null: most of what the
- * walk would meet could be something else.
+ * Whether job_meta is the best way to the matches of a filter: if at most `few` jobs have one of its values, if no
+ * index covers the other conditions, or if the value is rarer than those. Otherwise null: the walk would mostly
+ * meet jobs that do not match.
  */
 export async function byMeta(sql: Sql, filter: JobFilter, few: number): Promise<ByMeta | null> {
   const { meta = {}, idPrefix, createdFrom, createdTo, ...indexed } = withoutTexts(filter)
@@ -187,7 +187,7 @@ export async function byMeta(sql: Sql, filter: JobFilter, few: number): Promise<
   return last && last.created.getTime() >= since ? way : null
 }
 
-/** One value of meta, and at most a time. */
+/** One value of meta, and at most a time range. */
 function asksOnlyFor({ meta = {}, createdFrom, createdTo, ...others }: JobFilter): boolean {
   return Object.keys(meta).length === 1 && Object.values(others).every((value) => value === undefined)
 }

@@ -18,7 +18,7 @@ type Row = {
   readonly failed: number
   readonly cancelled: number
   readonly retried: number
-  /** JSON of counts when it was added up already, otherwise a letter for each run. */
+  /** JSON of counts if it was rolled up already, otherwise a letter for each run. */
   readonly waits: string
   readonly runs: string
   readonly added: number
@@ -30,7 +30,7 @@ const MINUTE_MS = 60_000
 type Step = ReturnType<typeof emptyStep>
 const emptyStep = () => ({ ...noCounts(), wait: emptyHistogram(), run: emptyHistogram() })
 
-/** From the first moment on, up to and without the last. */
+/** From the first time on, to before the last. */
 export async function series(sql: Sql, request: SeriesRequest): Promise<SeriesPoint[]> {
   const { from, to, stepMinutes = 1 } = request
   if (Number.isNaN(from.getTime()) || Number.isNaN(to.getTime()))
@@ -52,7 +52,10 @@ export async function series(sql: Sql, request: SeriesRequest): Promise<SeriesPo
   return [...steps].sort(([a], [b]) => a - b).map(toPoint)
 }
 
-/** One statement, so that what is being added up this moment is counted once. What was taken back still happened. */
+/**
+ * One statement, so that rows being rolled up at this moment are counted once. Requeued and removed jobs still
+ * count.
+ */
 function seriesStatement({ from, to, queue, topic }: SeriesRequest): Fragment {
   const where = q`minute >= ${from} and minute < ${to} and ${inQueueAndTopic({ queue, topic })}`
   return q`select minute, completed, failed, cancelled, retried, cast(waits as text) as waits, cast(runs as text) as runs,
@@ -75,7 +78,7 @@ function durations(counts: Histogram): Durations {
   return { p50: quantile(counts, 0.5), p95: quantile(counts, 0.95), p99: quantile(counts, 0.99), counts }
 }
 
-/** As `series` counts, but of every queue at once and without the histograms, which are most of what it reads. */
+/** Like `series`, but of every queue at once and without the histograms, which are most of what `series` reads. */
 export function activity(
   sql: Sql,
   { from, to }: { readonly from: Date; readonly to: Date },

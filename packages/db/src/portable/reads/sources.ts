@@ -12,11 +12,11 @@ export type Selection = {
   readonly direction: 'desc' | 'asc'
   /** Only what comes after this position, in that direction. */
   readonly after?: ListPosition | undefined
-  /** Only what had ended, or was there, at that moment. */
+  /** Only jobs that had ended, or existed, at that moment. */
   readonly asOf?: Date | undefined
-  /** By this entry of their meta, and not topic by topic. */
+  /** By this entry of their meta, instead of topic by topic. */
   readonly by?: MetaEntry | undefined
-  /** How many of each source are worth looking at. */
+  /** How many of each source are needed at most. */
   readonly limit: number
 }
 
@@ -24,9 +24,9 @@ export type Selection = {
 export type Sources = { readonly ctes: readonly Fragment[]; readonly found: Fragment }
 
 /**
- * Where the jobs that match can be: a union of short walks, one for each topic or queue and source, each in
+ * Where matching jobs can be: a union of short walks, one for each topic or queue and source, each in
  * the order of the list and each by an index. Together they are one statement, and so one snapshot: a job
- * that moves from live to history or back meanwhile is seen once. Null when nothing can match.
+ * that moves between live and history meanwhile is seen once. Null when nothing can match.
  */
 export function sourcesOf(dialect: Sql['dialect'], selection: Selection): Sources | null {
   const builder = new Builder(dialect, selection)
@@ -70,16 +70,16 @@ class Builder {
     if (after) both.push(q`(x.created, x.id) ${beyond} (${after.created}, ${after.id})`)
     if (queue !== undefined) both.push(q`x.queue = ${queue}`)
     if (topic !== undefined) both.push(q`x.topic = ${topic}`)
-    // Those who act on everything do not mean what Oncue has to do itself.
+    // An action on all jobs does not include Oncue's own.
     if (asOf && queue === undefined && topic === undefined) both.push(q`x.queue <> ${INTERNAL_QUEUE}`)
     const live = [...both]
     const finished = [...both]
     if (status) live.push(q`x.status = ${status}`)
-    // A job that is retried after the error counts too; one that got over it, or was requeued, does not.
+    // A job that is retried after the error counts too; one that recovered from it, or was requeued, does not.
     if (fingerprint !== undefined) live.push(q`x.fingerprint = ${fingerprint}`)
     if (asOf) live.push(q`x.created <= ${asOf}`)
     if (asOf) live.push(...asItWas(filter, asOf))
-    // As an expression, so that no plan walks history_failed for it from the beginning of time.
+    // As an expression, so that no plan walks the whole of history_failed for it.
     if (asOf) finished.push(q`coalesce(x.finished_at, x.created) <= ${asOf}`)
     this.#live = live
     this.#finished = finished
@@ -97,7 +97,8 @@ class Builder {
     if (!mayHaveEnded(this.#filter, 'completed')) return
     const only = raw(`x.status = 'completed'`)
     const place = raw('x.topic = o.topic and x.queue = o.queue')
-    // The index has of the queue what the migration says. Rows of another one with the same byte are passed over.
+    // The index has one byte of the queue (see its migration). Rows of other queues with the same byte are filtered
+    // out.
     const byte = raw(this.#dialect === 'postgres' ? `${byteOf('x.queue')} = ${byteOf('o.queue')}` : '1 = 1')
     const where = all([only, place, byte, ...this.#finished])
     const scan = { table: 'history', index: 'history_completed', where } as const
@@ -155,14 +156,14 @@ class Builder {
   }
 
   /**
-   * One walk for live and finished jobs. Where each of them is is a scalar subquery, which no plan turns
+   * One walk for live and finished jobs. The table of each is found by a scalar subquery, which no plan turns
    * into a scan of the whole table.
    */
   byMeta(entry: MetaEntry): void {
     const { filter, direction, after, limit } = this.#selection
     const found = (live: 0 | 1, from: string, where: readonly Fragment[]) =>
       q`(select ${raw(`${live} from ${from}`)} where x.id = w.id and x.created = w.created and ${all(where)})`
-    // Whether a job failed is looked up among the few that did: most of those that did not are never read.
+    // Failed jobs are looked up among the few that failed: most of the others are never read.
     const hint =
       this.#isUnsuccessful() && this.#dialect === 'sqlite' ? 'indexed by {history_unsuccessful_id}' : ''
     const places = [
@@ -194,7 +195,7 @@ class Builder {
     )
   }
 
-  /** What no index of a source has said already. */
+  /** Conditions that no index of a source covers. */
   #ended(): Fragment[] {
     const { status, fingerprint, errorText } = this.#filter
     const ended = [...this.#finished]
@@ -205,7 +206,7 @@ class Builder {
     return ended
   }
 
-  /** `known`: what the index tells of a job beside its position. */
+  /** `known`: what the index holds of a job beside its position. */
   #walk(outer: Fragment, scan: Omit<Scan, 'order' | 'limit'>, known: readonly (keyof JobFilter)[]): Fragment {
     const { direction, limit, asOf } = this.#selection
     const bounded = { ...scan, order: this.#order, limit }
@@ -219,7 +220,7 @@ class Builder {
     return each(this.#dialect, outer, { ...bounded, where: all([scan.where, ...this.#since]) })
   }
 
-  /** The one topic that was asked for, or those that a CTE finds. */
+  /** The one topic of the filter, or those that a CTE finds. */
   #topics(name: string, cte: () => Fragment): Fragment {
     if (this.#filter.topic !== undefined) return q`(select cast(${this.#filter.topic} as text) as topic)`
     this.#ctes.push(cte())
@@ -232,8 +233,8 @@ class Builder {
 }
 
 /**
- * What was put back, began to run or has failed since may match only now. A claim does not write `updated`, and
- * every heartbeat does: a run that had begun by then had its status, and whatever error it is retried for.
+ * A job that was put back, started or failed since may match only now. A claim does not write `updated`, and
+ * every heartbeat does: a run that had started by then had its status, and the error for which it is retried.
  */
 function asItWas({ status, fingerprint, errorText }: JobFilter, asOf: Date): Fragment[] {
   const begun = q`x.started_at <= ${asOf}`
@@ -245,7 +246,7 @@ function asItWas({ status, fingerprint, errorText }: JobFilter, asOf: Date): Fra
 
 const byteOf = (queue: string) => `(hashtext(${queue}) >> 24)::"char"`
 
-/** Which topics were ever in which queues: ending a job counts it in the same transaction. */
+/** Which topics were ever in which queues: the end of a job is counted in the same transaction. */
 function everCounted(filter: QueueAndTopic): Fragment {
   const where = inQueueAndTopic(filter)
   return q`(select topic, queue from {totals} where ${where}

@@ -1,10 +1,10 @@
 import type { TopicClash, TopicRow, WorkerRow } from '../../store.ts'
 import { q, readAll, type Sql } from '../sql.ts'
 
-/** A worker that was seen this recently is taken to run. */
+/** A worker that was seen this recently is assumed to run. */
 export const LIVE_MS = 30_000
 
-/** Who is here, those that came first first, and how much each of them runs. */
+/** The workers, oldest first, and how many jobs each of them runs. */
 export function workers(sql: Sql): Promise<WorkerRow[]> {
   return readAll(
     sql,
@@ -28,7 +28,7 @@ type Announced = Pick<WorkerRow, 'id' | 'host' | 'pid'> & {
   readonly schemas: Readonly<Record<string, string>>
 }
 
-/** Compares what the workers that live announced, topic by topic. */
+/** Compares what the live workers announced, topic by topic. */
 export async function topicClashes(sql: Sql): Promise<TopicClash[]> {
   const since = new Date((await sql.now()).getTime() - LIVE_MS)
   const statement = q`select w.id, w.host, w.pid, a.service, a.schemas

@@ -24,10 +24,10 @@ type LiveRow = {
   readonly visible_at: number | null
 }
 
-/** Whom an action is about: as of a moment, if one is given. */
+/** The jobs of an action: as of a moment, if one is given. */
 type Aim = { readonly ids: readonly JobId[]; readonly asOf: number | null; readonly by: string | null }
 
-/** What people do to jobs, by their ids: what requeue, run_now, cancel, delete and prune do on Postgres. */
+/** Actions of people on jobs, by id: requeue, run_now, cancel, delete and prune of Postgres. */
 export class Actions {
   readonly #statements: Statements
   readonly #ends: Ends
@@ -37,13 +37,13 @@ export class Actions {
     this.#ends = ends
   }
 
-  /** Puts finished jobs back: attempts start anew, the run number goes on. */
+  /** Puts finished jobs back: attempts are reset, the run number continues. */
   requeue({ ids, asOf, by }: Aim, now: number): Acted[] {
     const found = this.#find(ids)
     const report = new Report()
     const tally = new Tally(now)
     const back: JobId[] = []
-    // By id, so that of two jobs with one key it is always the same that gets it.
+    // Sorted by id, so that of two jobs with one key the same one always gets it.
     for (const id of [...found.ids].sort()) {
       const job = found.finished.get(id)
       if (found.live.has(id)) report.skip('INVALID_STATE')
@@ -63,7 +63,7 @@ export class Actions {
     return report.done(back)
   }
 
-  /** Makes pending jobs that are to run later due at once. Only their time changes. */
+  /** Makes pending jobs that are due later due at once. Only their time changes. */
   run_now({ ids, asOf, by }: Aim, now: number): Acted[] {
     const found = this.#find(ids)
     const report = new Report()
@@ -83,7 +83,7 @@ export class Actions {
     return report.done(due)
   }
 
-  /** Ends what waits, asks what runs. */
+  /** Ends waiting jobs, and asks running ones to stop. */
   cancel({ ids, asOf, by }: Aim, now: number): Acted[] {
     const found = this.#find(ids)
     const report = new Report()
@@ -103,7 +103,7 @@ export class Actions {
     return report.done([...waiting, ...running])
   }
 
-  /** Pending or failed jobs that no other job waits for, with all that belongs to them. */
+  /** Removes pending or failed jobs that no other job waits for, with everything that belongs to them. */
   delete({ ids, asOf }: Aim, now: number): Acted[] {
     const found = this.#find(ids)
     const waitedFor = this.#waitedFor(found.ids)
@@ -129,7 +129,10 @@ export class Actions {
     return report.done(gone)
   }
 
-  /** Up to `limit` finished jobs of one queue and topic, the oldest first. One that others wait for is kept. */
+  /**
+   * Removes up to `limit` finished jobs of one queue and topic, the oldest first. Keeps jobs that others wait
+   * for.
+   */
   prune({ queue, topic, status, before, limit }: PruneBatch, now: number): number {
     const text = status === 'completed' ? sql.PRUNABLE_COMPLETED : sql.PRUNABLE_UNSUCCESSFUL
     const rows = this.#statements.all<{ id: JobId }>(text, topic, queue, status, before, before, limit)

@@ -14,7 +14,7 @@ type QueueRow = {
   readonly ageing_ms: number | null
 }
 
-/** `expired`: their leases are over. `cleared`: jobs were in the way and no longer are, so that a second look finds others. */
+/** `expired`: their leases have expired. `cleared`: jobs were throttled, so that a second search finds others. */
 type Ready = {
   readonly rows: readonly ReadyRow[]
   readonly expired: readonly ReadyRow[]
@@ -22,7 +22,7 @@ type Ready = {
 }
 
 const ABOVE_ALL_PRIORITIES = 32_768
-/** How often one claim looks again at levels in which it has moved jobs out of the way. */
+/** How often one claim searches a level again in which it has throttled jobs. */
 const MAX_LOOKS = 20
 
 /**
@@ -82,11 +82,11 @@ export class Claim {
         if (slot) this.#limits.takeSlots(slot, rows, this.#start)
         this.#take(rows)
         room -= rows.length
-        // A first crash can be claimed again at once.
+        // After a first crash a job can be claimed again at once.
         if (expired.length > 0) this.#lease.crash(expired, this.#now)
         if (room === 0) return
         if (!cleared) break
-        // Jobs in the way were moved: look at this level again, within reason.
+        // Jobs were throttled: search this level again, a limited number of times.
         this.#looks += 1
         if (this.#looks > MAX_LOOKS) {
           this.#dueAt(this.#now)
@@ -103,12 +103,12 @@ export class Claim {
   #queueRoom(slot: SlotRow): Room {
     const room = this.#limits.room(slot, null, this.#now)
     if (room.room > 0 || room.again !== null) return room
-    // Claims pass over a full queue, so they would not find the expired leases in it.
+    // Claims skip a full queue, so they would not find the expired leases in it.
     const crash = (runs: readonly RunRef[]) => this.#lease.crash(runs, this.#now)
     return this.#limits.freeOverdue(slot, this.#now, crash) ? this.#limits.room(slot, null, this.#now) : room
   }
 
-  /** What has aged, then the distinct priorities of a queue, from the highest down. */
+  /** Aged jobs first, then the distinct priorities of a queue, from the highest down. */
   *#levels(queue: string, ageingMs: number | null): Generator<Level> {
     if (ageingMs !== null) yield* this.#agedLevels(queue, ageingMs)
     let level = this.#nextLevel(queue, ABOVE_ALL_PRIORITIES)
@@ -119,8 +119,8 @@ export class Claim {
   }
 
   /**
-   * The levels that ageing serves first: waiting for ageing_ms counts as much as one step of priority. Of each priority,
-   * up to `due`, the jobs that have waited long enough to come before those of the next level.
+   * The levels that ageing serves first: waiting for ageing_ms counts as much as one step of priority. For each
+   * priority, up to `due`: the jobs that have waited long enough to come before those of the next level.
    */
   #agedLevels(queue: string, ageingMs: number): Level[] {
     const waiting: Waiting[] = []
@@ -132,7 +132,7 @@ export class Claim {
       below = next.priority
     }
     const aged = ({ priority, visible_at }: Waiting) => priority + (this.#now - visible_at) / ageingMs
-    // The sort is stable: of two that are equal the higher priority stays first.
+    // The sort is stable: of two equal levels the higher priority stays first.
     const sorted = waiting.toSorted((a, b) => aged(b) - aged(a))
     return sorted.map(({ priority }, n) => {
       const next = sorted[n + 1]

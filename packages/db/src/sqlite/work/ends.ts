@@ -11,7 +11,7 @@ type Ending = {
   readonly error: JobError | null
 }
 
-/** What follows when jobs end: dependants are told, slots and keys are free. */
+/** The consequences of jobs that end: dependants are released or ended, slots and keys are freed. */
 export class Ends {
   readonly #statements: Statements
   readonly #limits: Limits
@@ -21,7 +21,7 @@ export class Ends {
     this.#limits = limits
   }
 
-  /** Runs that ended for good; `keyed` are those of them that have a unique key. */
+  /** Runs that ended their job; `keyed` are those of them with a unique key. */
   afterFinish(ids: readonly JobId[], completed: boolean, keyed: readonly JobId[], now: number): void {
     if (ids.length === 0) return
     this.#endAll(this.#tell(ids, completed, now), now)
@@ -42,7 +42,7 @@ export class Ends {
     }
   }
 
-  /** Returns the dependants that end because of it. */
+  /** Returns the dependants that end with it. */
   #tell(parents: readonly JobId[], completed: boolean, now: number): Ending[] {
     if (!this.#statements.get(sql.ANY_DEPS)) return []
     const ids = JSON.stringify(parents)
@@ -86,7 +86,7 @@ export class Ends {
   }
 }
 
-/** Appends to the stream of a job what its row cannot tell. */
+/** Appends to the stream of a job what its row cannot show. */
 export function appendEvent(
   statements: Statements,
   jobId: JobId,
@@ -108,7 +108,7 @@ export function appendText(
   statements.run(sql.APPEND_EVENT, jobId, jobId, type, data, now)
 }
 
-/** For what may happen to a job any number of times. */
+/** For events that may happen to a job any number of times. */
 export function appendFew(
   statements: Statements,
   jobId: JobId,
@@ -119,7 +119,7 @@ export function appendFew(
   statements.run(sql.APPEND_FEW, type, JSON.stringify(data), now, jobId)
 }
 
-/** Of a run that is over and whose job goes on. */
+/** For a run that is over and whose job continues. */
 export function runData(run: { run: number; locked_by: string; started_at: number | null }) {
   const startedAt = run.started_at === null ? null : new Date(run.started_at).toISOString()
   return { run: run.run, worker: run.locked_by, startedAt }

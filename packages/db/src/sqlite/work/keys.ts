@@ -3,32 +3,32 @@ import { jobColumns } from '../../job-columns.ts'
 import { type KeyName, onceKeyOf, uniqueKeyOf } from '../../portable/enqueue.ts'
 import type { EnqueueOutcome } from '../../store.ts'
 
-/** Who has a key now. */
+/** The job that holds a key now. */
 export type Holder = {
   readonly jobId: JobId
-  /** Null: it is over. */
+  /** Null: it has ended. */
   readonly status: 'blocked' | 'pending' | 'processing' | null
-  /** Null: the job is no longer there. */
+  /** Null: the job no longer exists. */
   readonly queue: string | null
 }
 
 export type KeyRow = KeyName & { readonly jobId: JobId; readonly until: number | null }
 
 type Decided = {
-  /** What became of each of those given, in their order. */
+  /** The outcome for each of the given jobs, in their order. */
   readonly outcomes: EnqueueOutcome[]
-  /** Those that are new. */
+  /** The new jobs. */
   readonly fresh: NewJob[]
   readonly keys: KeyRow[]
-  /** What jobs that are there and wait are to become, by id. */
+  /** The new values of waiting jobs that are replaced, by id. */
   readonly replacements: Map<JobId, NewJob>
-  /** Jobs that run, and those that take their place. */
+  /** Running jobs, and the jobs that replace them. */
   readonly successors: Map<JobId, NewJob>
   /** Jobs that were replaced while they waited, once for each time. */
   readonly replaced: JobId[]
 }
 
-/** As the index of holders and of decisions: no key has a NUL in it. */
+/** The key of the map of holders and decisions: no key contains a NUL. */
 export function nameOf({ topic, key }: KeyName): string {
   return `${topic}\0${key}`
 }
@@ -37,7 +37,7 @@ export function keysOf(jobs: readonly NewJob[]): KeyName[] {
   return jobs.flatMap((job) => [uniqueKeyOf(job), onceKeyOf(job)]).filter((key) => key !== null)
 }
 
-/** Decides job by job, so that the jobs of one call meet each other as those of many calls would. */
+/** Decides job by job, so that the jobs of one call affect each other as those of many calls would. */
 export function decideKeys(
   jobs: readonly NewJob[],
   holders: ReadonlyMap<string, Holder>,
@@ -86,7 +86,7 @@ export function decideKeys(
         take(name, holder.jobId, withinMs)
         return replace(holder.jobId, job)
       }
-      // It runs already, or is over: the new job takes its place.
+      // It already runs, or has ended: the new job replaces it.
       if (holder.status === 'processing') successors.set(holder.jobId, job)
     }
     take(name, job.id, withinMs)
@@ -110,7 +110,7 @@ export function decideKeys(
 
 const REPLACED = jobColumns('replace').map(({ field }) => field as keyof NewJob)
 
-/** What a replacement brings; everything else stays as it was. */
+/** The columns that a replacement sets; all others stay. */
 function withReplacement(job: NewJob, replacement: NewJob): NewJob {
   const { runAt, delayMs } = replacement
   const brought = Object.fromEntries(REPLACED.map((field) => [field, replacement[field]]))

@@ -10,10 +10,13 @@ import type { Limits } from './limits.ts'
 import { type CurrentRun, mayGoOn, type Settle } from './settle.ts'
 import type { Statements } from './statements.ts'
 
-/** An idle worker beats this often: each beat is a commit, and wakes every process that watches the file. */
+/**
+ * An idle worker sends heartbeats only this often: each is a commit, and wakes every process that watches the
+ * file.
+ */
 const BEAT_MS = 5_000
 
-/** How runs stay alive, what they tell meanwhile, and what becomes of those that do not. */
+/** Heartbeats, updates of runs, and the rescue of runs without heartbeats. */
 export class Lease {
   readonly #statements: Statements
   readonly #settle: Settle
@@ -67,7 +70,7 @@ export class Lease {
     this.#statements.run(sql.STEP_DOWN, what, by)
   }
 
-  /** Runs whose worker is dead, or whose lease is over. A crash charges only runs that had started. */
+  /** Runs whose worker is dead, or whose lease has expired. A crash charges only runs that had started. */
   crash(runs: readonly RunRef[], now: number): Omit<Rescued, 'worker'> {
     const failed: CurrentRun[] = []
     const back: JobId[] = []
@@ -89,7 +92,7 @@ export class Lease {
         back.push(id)
         continue
       }
-      // Asked to stop, or replaced: it would not have gone on anyway.
+      // It was asked to stop, or replaced: it would not have been retried anyway.
       const status = mayGoOn(current) ? 'failed' : 'cancelled'
       if (this.#settle.finish(current, status, wasStarted ? error : undefined, now, wasStarted ? 1 : 0))
         tally.count(current.queue, current.topic, status, 1)
@@ -120,7 +123,7 @@ export class Lease {
     return this.#statements.all(sql.WORKERS)
   }
 
-  /** Doing it twice does no harm: the second finds no runs. */
+  /** Idempotent: a second call finds no runs. */
   bury(worker: string, now: number): Rescued {
     const report = this.crash(this.ownedRuns(worker), now)
     this.leave(worker)

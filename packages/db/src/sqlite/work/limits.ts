@@ -12,7 +12,7 @@ export type SlotRow = {
   readonly waiting: number
 }
 
-/** A job that could be claimed, as far as limits want to know it. */
+/** The fields of a claimable job that limits need. */
 type Candidate = {
   readonly id: JobId
   readonly run: number
@@ -31,11 +31,11 @@ type ThrottledJob = { readonly id: JobId; readonly priority: number; readonly ru
 
 type OverdueRun = RunRef & { readonly locked_until: number | null }
 
-/** How many more may start now; and when one may again, if it is the rate that is used up. */
+/** How many more may start now; and when the next may start, if the rate is used up. */
 export type Room = { readonly room: number; readonly again: number | null }
 
 const UNLIMITED = 1_000_000
-/** There may be as many keys as there are users: how many of them are tended at a time. */
+/** How many keys are checked at a time: there may be as many as there are users. */
 const SOME = 200
 
 export function slotOfQueue(queue: string): string {
@@ -46,10 +46,10 @@ function slotOfKey(concurrencyKey: string): string {
   return `k:${concurrencyKey}`
 }
 
-/** At most n of a kind run at once, and start within an interval. Exact, because one process writes at a time. */
+/** At most n of a kind run at once, or start within an interval. Exact, because one process writes at a time. */
 export class Limits {
   readonly #statements: Statements
-  /** Where the last look at all slots ended, and that at those that wait. */
+  /** Where the last check of all slots ended, and that of the slots with throttled jobs. */
   #slotsAfter = ''
   #waitingAfter = ''
 
@@ -68,7 +68,7 @@ export class Limits {
     const recent = recentStarts(slot, now)
     const left = slot.rate_count - recent.length
     if (left > 0) return { room: Math.min(room, left), again: null }
-    // The start whose end of the interval makes room for one.
+    // The start that leaves the interval next, and so makes room for another.
     const oldest = recent[recent.length - slot.rate_count] ?? now
     return { room: 0, again: oldest + slot.rate_ms }
   }
@@ -84,8 +84,9 @@ export class Limits {
   }
 
   /**
-   * Of jobs of a queue that could start, those that may: where a concurrency key has room they take its slots. The others
-   * leave the ready index and are promoted by the settle that frees a slot, so that a full key never stands at the head.
+   * Returns those of a queue's ready jobs that may start: where a concurrency key has room they take its slots. The
+   * others leave the ready index and are promoted by the settle that frees a slot, so that a full key never blocks
+   * its head.
    */
   holdBack<Row extends Candidate>(queue: string, rows: readonly Row[], start: Start): readonly Row[] {
     const { now } = start
@@ -108,7 +109,7 @@ export class Limits {
     return refused.size > 0 ? rows.filter((row) => !refused.has(row.id)) : rows
   }
 
-  /** Gives back the slots of runs that ended. Nothing to do where nothing is limited. */
+  /** Gives back the slots of runs that ended. Does nothing where nothing is limited. */
   freeSlots(ids: readonly JobId[], now: number): void {
     if (ids.length === 0 || !this.#statements.get(sql.ANY_SLOT_RUNS)) return
     const freed = new Map<string, number>()
@@ -136,14 +137,14 @@ export class Limits {
     return true
   }
 
-  /** Whether tendSlots() has something to look at. */
+  /** Whether tendSlots() has something to check. */
   needTending(): boolean {
     return Boolean(this.#statements.get(sql.ANY_SLOT_RUNS) ?? this.#statements.get(sql.ANY_SLOTS))
   }
 
   /**
-   * Removes slots that are no longer needed and promotes jobs that wait although there is room: the next few each time.
-   * Also crashes expired runs of full keys: no claim finds them in a queue that is paused or has no worker.
+   * Removes slots that are no longer needed and promotes jobs that are throttled although there is room: a few per
+   * call. Also crashes expired runs of full keys: no claim finds them in a queue that is paused or has no worker.
    */
   tendSlots(now: number, crash: Crash): void {
     const slots = this.#next<{ key: string }>(sql.NEXT_SLOTS, this.#slotsAfter)
@@ -198,20 +199,20 @@ export class Limits {
     this.#statements.run(sql.SET_WAITING, slotOfKey(key))
   }
 
-  /** Each start under a rate names its successor, for the moment when its own place is free again. */
+  /** Each start under a rate has a successor, for the moment when its own place in the interval is free again. */
   #nameSuccessors(slot: SlotRow, rateMs: number, taken: number, queue: string, now: number): void {
     const key = slot.key.slice(2)
     if (taken > 0) this.#promote(key, taken, now + rateMs, now, queue)
-    // Runs that started before any job waited have none.
+    // Runs that started before any job was throttled have none.
     if (slot.waiting) return
     for (const start of recentStarts(slot, now)) this.#promote(key, 1, start + rateMs, now, queue)
   }
 
   /**
-   * Gives the next throttled jobs of a key their turn. A promoted job takes no slot until it is claimed. So a queue that has a
-   * ready job of this key and does not claim it (it is paused, it is full, it has no worker) takes no turn from the others:
-   * its next jobs come on top, and the turns go to the queues that have none ready. What the queue that claims now has in
-   * hand looks ready, and is not meant.
+   * Promotes the next throttled jobs of a key. A promoted job takes no slot until it is claimed. So a queue that has
+   * a ready job of this key and does not claim it (it is paused, it is full, it has no worker) must not block the
+   * others: its next jobs are promoted in addition, and the free slots go to the queues that have none ready. Jobs
+   * that the claiming queue has in hand look ready, and do not count.
    */
   #promote(key: string, count: number, at: number, now: number, claiming?: string): void {
     const ids: JobId[] = []
@@ -228,7 +229,7 @@ export class Limits {
   }
 }
 
-/** One that lies more than an interval ahead is from before the clock was set back. */
+/** A start that lies more than an interval ahead is from before the clock was set back. */
 function recentStarts({ starts, rate_ms }: SlotRow, now: number): number[] {
   const all: number[] = starts === null ? [] : JSON.parse(starts)
   const ms = rate_ms ?? 0

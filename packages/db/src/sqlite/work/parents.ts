@@ -11,7 +11,7 @@ export type Draft = {
   readonly depsLeft: number
 }
 
-/** A job that nothing holds back. */
+/** A job that waits for nothing. */
 export function plainDraft(job: NewJob, now: number): Draft {
   const runAt = job.runAt?.getTime() ?? now + job.delayMs
   return { job, status: 'pending', runAt, visibleAt: runAt, depsLeft: 0 }
@@ -21,10 +21,10 @@ export type ParentStatus = 'live' | 'completed' | 'failed' | 'cancelled'
 
 type Edge = { readonly jobId: JobId; readonly parentId: JobId; readonly policy: ParentFailurePolicy }
 
-/** A job that is over before it could begin. */
+/** A job that ends before it could start. */
 export type Ended = { readonly draft: Draft; readonly status: 'failed' | 'cancelled' }
 
-/** As release_dependants of Postgres writes it. */
+/** The same error as release_dependants of Postgres writes. */
 export const PARENT_FAILED: JobError = {
   class: 'ParentFailed',
   message: 'A job that this one waits for did not complete',
@@ -38,7 +38,7 @@ type Placed = {
   readonly ended: Ended[]
 }
 
-/** Where a job of the same call was not made, because another holds its key, that other is meant. */
+/** Where a job of the same call was not made, because another holds its key, that other job is the parent. */
 export function meantParents(
   jobs: readonly NewJob[],
   outcomes: readonly EnqueueOutcome[],
@@ -59,8 +59,8 @@ export function outsideParents(fresh: readonly NewJob[]): JobId[] {
 }
 
 /**
- * What becomes of each job, given how its parents are, and for which run that it replaces it waits: it waits, it may
- * run, or it is over too.
+ * The outcome for each job, given the state of its parents and the run that it replaces: it is blocked, it may
+ * run, or it ends too.
  */
 export function place(
   fresh: readonly NewJob[],
@@ -102,7 +102,7 @@ const ENDS: Record<ParentFailurePolicy, 'failed' | 'cancelled' | null> = {
   cancel: 'cancelled',
 }
 
-/** However that run ends, the job goes on: also when it is a parent too. */
+/** However that run ends, the job may run afterwards: also when the run is a parent too. */
 function edgesOf({ id, onParentFailure }: NewJob, parents: readonly JobId[], run: JobId | undefined): Edge[] {
   const edges = parents
     .filter((parent) => parent !== run)

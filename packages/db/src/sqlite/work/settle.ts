@@ -28,9 +28,9 @@ type Other = Exclude<Settlement, Completion>
 export type Back = {
   readonly charged?: number
   readonly crashed?: number
-  /** Its run did not fail. */
+  /** The run did not fail. */
   readonly snoozed?: number
-  /** Stays as it was when absent. */
+  /** Unchanged when absent. */
   readonly runAt?: number
   readonly visibleAt: number
   readonly error?: JobError
@@ -76,7 +76,7 @@ export class Settle {
         continue
       }
       if (settlement.kind === 'retry' || settlement.kind === 'fail') {
-        // What the row will no longer tell once it runs again.
+        // What the row will no longer show once the job runs again.
         appendEvent(this.#statements, id, 'run_failed', { ...runData(current), error: settlement.error }, now)
       }
       const again = mayGoOn(current) ? backOf(settlement, current, now) : undefined
@@ -110,7 +110,7 @@ export class Settle {
     return this.#statements.get<CurrentRun>(sql.CURRENT, id, run)
   }
 
-  /** Returns whether it is the job's first record; the first one stands. */
+  /** Returns whether it is the job's first record; the first one is kept. */
   finish(
     { id, run }: RunRef,
     status: 'failed' | 'cancelled',
@@ -144,7 +144,7 @@ export function mayGoOn({ cancel_at, replaced_by }: CurrentRun): boolean {
   return cancel_at === null && replaced_by === null
 }
 
-/** How the job goes on, or undefined if it is over. */
+/** How the job continues, or undefined if it has ended. */
 function backOf(settlement: Other, { retries, max_retries }: CurrentRun, now: number): Back | undefined {
   switch (settlement.kind) {
     case 'release':
@@ -214,7 +214,7 @@ function keep(statements: Statements, done: readonly Done[], now: number): Tally
     return keepAll(statements, done, now)
   } catch (error) {
     if (!isKnownId(error)) throw error
-    // One of them was enqueued again after it had finished. The statement has undone itself.
+    // One of them was enqueued again after it had finished. The failed statement has changed nothing.
     return keepOneByOne(statements, done, now)
   }
 }
@@ -236,7 +236,7 @@ function keepAll(statements: Statements, done: readonly Done[], now: number): Ta
   return tally
 }
 
-/** The first record of a job stands, and is counted once. */
+/** The first record of a job is kept, and is counted once. */
 function keepOneByOne(statements: Statements, done: readonly Done[], now: number): Tally {
   const tally = new Tally(now)
   for (const { current, result } of done) {

@@ -37,7 +37,7 @@ export class Statements {
     let prepared = this.#prepared.get(text)
     if (!prepared) {
       prepared = this.#db.prepare(text)
-      // Inserts of odd sizes come and go; the texts of the hot path are soon there again.
+      // Inserts of odd sizes are evicted now and then; the texts of the hot path soon return.
       if (this.#prepared.size > 200) this.#prepared.clear()
       this.#prepared.set(text, prepared)
     }

@@ -31,7 +31,7 @@ export class SqliteWork {
     this.actions = new Actions(this.#statements, ends)
   }
 
-  /** Returns which jobs stand for these. */
+  /** Returns the id of the new or existing job for each. */
   enqueue(jobs: readonly NewJob[], now: number): EnqueueOutcome[] {
     return drive(enqueueSteps(jobs, now), (step) => this.#statements.step(step))
   }
