@@ -35,7 +35,10 @@ export interface WorkerOptions {
   readonly workers: Workers | PlainWorkers | readonly (Workers | PlainWorkers)[]
   /** URLs of the modules that hold the handlers; needed for `isolate: true`. Default: none. */
   readonly modules?: readonly string[] | undefined
-  /** What this worker is a part of: schedules in code belong to it. Default: the name in the nearest package.json. */
+  /**
+   * The service that this worker is part of: schedules in code belong to it. Default: the name in the nearest
+   * package.json.
+   */
   readonly service?: string | undefined
   /** In order of preference. Default: the queues that the definitions name, then `default`. */
   readonly queues?: readonly string[] | undefined

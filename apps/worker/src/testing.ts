@@ -110,7 +110,7 @@ export class TestWorker<Jobs extends JobDefinitions = JobDefinitions> {
     return this.#read<OutputOf<Jobs, Topic>>(id)
   }
 
-  /** Runs what is due, and what that leads to, until nothing is. Returns the jobs it ran, in order. */
+  /** Runs due jobs, and those they lead to, until none is due. Returns the jobs it ran, in order. */
   async drain({ maxRuns = MAX_RUNS }: { maxRuns?: number } = {}): Promise<TestedJob[]> {
     const done: TestedJob[] = []
     for (;;) {

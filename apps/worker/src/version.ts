@@ -4,5 +4,5 @@ const manifest = JSON.parse(readFileSync(new URL('../package.json', import.meta.
   version: string
 }
 
-/** Of this package, as others see it in `workers`. */
+/** The version of this package, shown in `workers`. */
 export const VERSION: string = manifest.version

@@ -45,7 +45,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
   }
 }
 
-/** How long parts may take to stop. A database that is away must not keep a process from ending. */
+/** How long parts may take to stop. A database that is down must not keep a process from ending. */
 const STOP_MS = 3_000
 
 /** The parts of a worker, and the one order in which they start and stop. Can be stopped while it starts. */

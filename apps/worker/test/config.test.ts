@@ -57,7 +57,7 @@ describe('the environment', () => {
     })
   })
 
-  test('an empty variable is one that is not set', () => {
+  test('an empty variable counts as unset', () => {
     expect(readConfig({ ONCUE_CONCURRENCY: '', ONCUE_QUEUES: '', ONCUE_LEASE: '' })).toMatchObject({
       concurrency: 10,
       queues: undefined,
@@ -73,7 +73,7 @@ describe('the environment', () => {
     ['ONCUE_RETRY_BASE_DELAY', '31d', 'ONCUE_RETRY_BASE_DELAY'],
     ['ONCUE_METRICS_PORT', '70000', 'must be a whole number from 0 to 65535'],
     ['ONCUE_LOG_LEVEL', 'loud', 'must be one of debug, info, warn, error, silent'],
-  ])('%s=%s is refused by its name', (name, value, why) => {
+  ])('%s=%s is refused, and the error names it', (name, value, why) => {
     const reading = () => readConfig({ [name]: value })
     expect(reading).toThrow(expect.objectContaining({ code: 'INVALID_INPUT' }))
     expect(reading).toThrow(name)
@@ -86,7 +86,7 @@ describe('the environment', () => {
     )
   })
 
-  test('paths that are typed in mean the folder in which pnpm was called', () => {
+  test('paths on the command line are relative to the folder in which pnpm was called', () => {
     const env = { INIT_CWD: '/app/jobs', npm_package_json: '/app/package.json' }
     expect(readConfig(env, '/app').callerFolder).toBe('/app/jobs')
     expect(readConfig(env, '/elsewhere').callerFolder).toBe('/elsewhere')

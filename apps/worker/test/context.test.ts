@@ -11,11 +11,11 @@ import { describeBoth, Gate, until } from './harness.ts'
 const told = (events: readonly JobEvent[], type: string) =>
   events.filter((event) => event.type === type).map(({ data }) => data)
 
-/** Somebody else ends the run, as a rescue would. */
+/** Settles the run from outside, as a rescue would. */
 const takeAway = (store: Store, { job: { id, run } }: Pick<Run, 'job'>) =>
   store.settle([{ id, run, kind: 'release' }])
 
-/** The store, with a way to break one of its calls. */
+/** The store, with a way to make one of its calls fail. */
 const breakProgress = (store: Store, recordProgress: Store['recordProgress']): Store =>
   new Proxy(store, {
     get(target, key) {
@@ -26,7 +26,7 @@ const breakProgress = (store: Store, recordProgress: Store['recordProgress']): S
   })
 
 describeBoth('ctx.log', (bench) => {
-  it('keeps lines with the job', async () => {
+  it('stores lines with the job', async () => {
     const execution = await Execution.on(bench, {
       talks: (_job, { log }) => {
         log.debug('looked')
@@ -44,7 +44,7 @@ describeBoth('ctx.log', (bench) => {
     ])
   })
 
-  it('writes them to the log of the worker, with job, topic and run', async () => {
+  it('writes lines to the log of the worker, with job, topic and run', async () => {
     const lines: object[] = []
     const line = (level: string) => (fields: object, message: string) =>
       lines.push({ level, message, fields })
@@ -65,7 +65,7 @@ describeBoth('ctx.log', (bench) => {
     expect(lines).toContainEqual({ level: 'info', message: 'sent', fields })
   })
 
-  it('takes anything, and never fails the job', async () => {
+  it('accepts any value, and never fails the job', async () => {
     const circle: Record<string, unknown> = {}
     circle.self = circle
     const execution = await Execution.on(bench, {
@@ -103,7 +103,7 @@ describeBoth('ctx.log', (bench) => {
     expect(lines[6]?.fields).toEqual({ omitted: expect.stringMatching(/^fields of \d+ bytes$/) })
   })
 
-  it('keeps a thousand lines of a run, then says that it stops', async () => {
+  it('stores a thousand lines of a run, then one that says that it stops', async () => {
     const execution = await Execution.on(bench, {
       talks: (_job, { log }) => {
         for (let n = 1; n <= 1_500; n++) log.info(`line ${n}`)
@@ -122,7 +122,7 @@ describeBoth('ctx.log', (bench) => {
 })
 
 describeBoth('ctx.progress', (bench) => {
-  it('is seen while the job runs, the last value', async () => {
+  it('shows the last value while the job runs', async () => {
     const gate = new Gate()
     const execution = await Execution.on(bench, {
       counts: async (_job, { progress }) => {
@@ -140,7 +140,7 @@ describeBoth('ctx.progress', (bench) => {
     }
   })
 
-  it('is written before the end of a run that is over at once', async () => {
+  it('is written before the end of a run that ends at once', async () => {
     const execution = await Execution.on(bench, { counts: (_job, ctx) => ctx.progress(100) })
     expect(await execution.run('counts')).toMatchObject({ status: 'completed', progress: 100 })
   })
@@ -198,7 +198,7 @@ describeBoth('ctx.emit', (bench) => {
   it.each([
     ['a bad type', 'no good', undefined],
     ['a type that Oncue writes itself', 'step_finished', { name: 'charge', result: 'forged' }],
-    ['what is no JSON', 'tool_called', { run: () => {} }],
+    ['data that is not JSON', 'tool_called', { run: () => {} }],
   ])('refuses %s', async (_, type, data) => {
     const execution = await Execution.on(bench, { agent: (_job, { emit }) => emit(type, data) })
     expect(await execution.run('agent')).toMatchObject({
@@ -211,7 +211,7 @@ describeBoth('ctx.emit', (bench) => {
 describeBoth('ctx.step', (bench) => {
   const again = { retry: { strategy: 'fixed', baseDelay: 0 } } as const
 
-  it('runs once for the whole job, however often the job runs', async () => {
+  it('runs a step once for the whole job, however often the job runs', async () => {
     const charges: number[] = []
     const mails: number[] = []
     const execution = await Execution.on(
@@ -235,7 +235,7 @@ describeBoth('ctx.step', (bench) => {
     await execution.run('order')
     await execution.settled(await execution.startNext('order'))
     const done = await execution.settled(await execution.startNext('order'))
-    // As JSON gives it back, also in the run that made it.
+    // After a round trip through JSON, also in the run that made it.
     expect(done).toMatchObject({ status: 'completed', result: { id: 'r1', at: '1970-01-01T00:00:00.000Z' } })
     expect(charges).toEqual([1])
     expect(mails).toEqual([1, 2, 3])
@@ -246,7 +246,7 @@ describeBoth('ctx.step', (bench) => {
     ])
   })
 
-  it('of one name runs once in a run too, and again if it failed', async () => {
+  it('runs a step of one name once within a run too, and again if it failed', async () => {
     let calls = 0
     const execution = await Execution.on(bench, {
       order: async (_job, { step }) => {
@@ -262,7 +262,7 @@ describeBoth('ctx.step', (bench) => {
     expect(await execution.run('order')).toMatchObject({ result: [2, 2] })
   })
 
-  it('of a job that was replaced while it waited for a retry is not of the new one, nor are its cursor and progress', async () => {
+  it('forgets steps, cursor and progress when the job is replaced while it waits for a retry', async () => {
     const charged: unknown[] = []
     const found: unknown[] = []
     const execution: Execution = await Execution.on(
@@ -298,7 +298,7 @@ describeBoth('ctx.step', (bench) => {
     ])
   })
 
-  it('of a job that another has replaced while it ran is kept for a requeue', async () => {
+  it('keeps the steps of a job that was replaced while it ran, for a requeue', async () => {
     let charges = 0
     let successor = ''
     const unique = { key: 'customer-7', onConflict: 'replace' } as const
@@ -318,7 +318,7 @@ describeBoth('ctx.step', (bench) => {
     expect(charges).toBe(1)
   })
 
-  it('is found behind more events than a page has', async () => {
+  it('finds a step behind more events than one page has', async () => {
     let charges = 0
     const execution = await Execution.on(
       bench,
@@ -389,7 +389,7 @@ describeBoth('a step whose result cannot be stored', (bench) => {
     }
   })
 
-  it('also when the worker stops meanwhile, or the database refuses it', async () => {
+  it('fails its job also when the worker stops meanwhile, or the database refuses the result', async () => {
     const real = await bench.open()
     const store = breakProgress(real, () =>
       Promise.reject(new OncueError('DATABASE_REFUSED', 'no such type')),
@@ -412,14 +412,14 @@ describeBoth('a step whose result cannot be stored', (bench) => {
     expect(await execution.run('refused')).toMatchObject(fault('no such type'))
   })
 
-  it('does not fail a job whose handler does without it', async () => {
+  it('does not fail a job whose handler catches the error', async () => {
     const execution = await Execution.on(bench, {
       order: (_job, { step }) => step('charge', () => 1n as unknown).catch(() => 'charged by hand'),
     })
     expect(await execution.run('order')).toMatchObject({ status: 'completed', result: 'charged by hand' })
   })
 
-  it('is no result of as much as a payload may have', async () => {
+  it('is not one whose result is as large as a payload may be', async () => {
     const result = 'x'.repeat(1_048_574)
     let charges = 0
     const execution = await Execution.on(
@@ -444,7 +444,7 @@ describeBoth('a step whose result cannot be stored', (bench) => {
     expect([done.status, done.result, charges]).toEqual(['completed', true, 3])
   })
 
-  it('is no step whose name cannot be stored: that one does not run', async () => {
+  it('is not a step whose name cannot be stored: that one does not run', async () => {
     let runs = 0
     const execution = await Execution.on(bench, {
       order: async ({ payload }, { step }) => {
@@ -462,7 +462,7 @@ describeBoth('a step whose result cannot be stored', (bench) => {
   })
 })
 
-describe('what a step may return', () => {
+describe('the type of a step result', () => {
   const typed = (step: JobContext['step']) => {
     expectTypeOf(
       step('a', () => ({ id: 'r1', at: new Date(), tags: ['a'] as const })),
@@ -514,7 +514,7 @@ describeBoth('ctx.spawn and ctx.enqueue', (bench) => {
     return { parent, children: items }
   }
 
-  it('spawn makes children, which follow their definition and carry the trace on', async () => {
+  it('spawn makes children, with the options of their definition and the trace of the parent', async () => {
     const { parent, children } = await run(({ spawn }) => spawn('child', { n: 1 }, { meta: { a: 1 } }))
     expect(children).toMatchObject([
       { id: parent.result, parentId: parent.id, queue: 'children', priority: 5, trace, meta: { a: 1 } },
@@ -533,7 +533,7 @@ describeBoth('ctx.spawn and ctx.enqueue', (bench) => {
     expect(children).toEqual([])
   })
 
-  it('can wait for others', async () => {
+  it('both can wait for other jobs', async () => {
     const { children } = await run(async ({ spawn }) => {
       const first = await spawn('child', { n: 1 })
       await spawn('child', { n: 2 }, { after: [first] })
@@ -564,7 +564,7 @@ describeBoth('ctx.attempt', (bench) => {
 })
 
 describeBoth('a run that lost its job', (bench) => {
-  it('learns it from what it tries to write, and writes nothing', async () => {
+  it('learns of it from a failed write, and writes nothing', async () => {
     const gate = new Gate()
     let refused: unknown
     let reason: unknown
@@ -594,12 +594,12 @@ describeBoth('a run that lost its job', (bench) => {
     expect((await execution.store.list({ topic: 'slow' })).total).toBe(1)
   })
 
-  it('may forget what it tried to write', async () => {
+  it('may ignore the failed write', async () => {
     const gate = new Gate()
     const execution = await Execution.on(bench, {
       careless: async (_job, ctx) => {
         await gate.opened
-        // A rejection that nobody handles would fail this test, as it would end a process.
+        // An unhandled rejection would fail this test, as it would end a process.
         void ctx.emit('one')
         void ctx.checkpoint(1)
         ctx.signal.addEventListener('abort', () => void ctx.emit('two'))
@@ -612,7 +612,7 @@ describeBoth('a run that lost its job', (bench) => {
     expect((await run.ended).settlement).toBeNull()
   })
 
-  it('is null also when only its last events tell it', async () => {
+  it('settles nothing also when only its last events show the loss', async () => {
     const gate = new Gate()
     const execution = await Execution.on(bench, {
       slow: async (_job, ctx) => {
@@ -629,7 +629,7 @@ describeBoth('a run that lost its job', (bench) => {
 })
 
 describeBoth('job events', (bench) => {
-  it('outlast a database that is away, and the run waits for them', async () => {
+  it('are kept while the database is down, and the run waits for them', async () => {
     const real = await bench.open()
     let failures = 3
     const store = breakProgress(real, async (updates) => {
@@ -644,7 +644,7 @@ describeBoth('job events', (bench) => {
     expect(execution.log.of('warn')).toEqual(['could not write job events; retrying'])
   })
 
-  it('that are refused hurt no other run, and do not keep theirs from ending', async () => {
+  it('that are refused affect no other run, and do not keep their run from ending', async () => {
     const real = await bench.open()
     let poisoned: string | undefined
     const store = breakProgress(real, async (updates) => {
@@ -668,7 +668,7 @@ describeBoth('job events', (bench) => {
     expect(execution.log.of('error')).toEqual(['events of a run were lost'])
   })
 
-  it('are given up when the executor closes and the database stays away', async () => {
+  it('are given up when the executor closes while the database is still down', async () => {
     const real = await bench.open()
     const store = breakProgress(real, () => Promise.reject(new OncueError('DATABASE_UNAVAILABLE', 'away')))
     const execution = Execution.with(store, { talks: (_job, ctx) => ctx.log.info('lost') })

@@ -26,14 +26,14 @@ const nightly: Schedule = {
 const input = z.object({ kind: z.string().default('all') })
 type Config = Omit<JobConfig<typeof input, z.ZodUnknown>, 'input'>
 
-/** Workers of one topic, `report`, as its definition says. */
+/** Workers of one topic, `report`, with this definition. */
 function reporting(config: Config, run: (job: RunningJob) => void = () => {}) {
   const jobs = defineJobs({ report: job({ input, ...config }) })
   return defineWorkers(jobs, { report: (given) => run(given) })
 }
 
 describeBoth('a schedule in code', (bench) => {
-  it('is in the database when the worker has started, and runs as its definition says', async () => {
+  it('is stored when the worker has started, and runs with the options of its definition', async () => {
     const clock = new TestClock('2026-01-01T00:59:59Z')
     const store = await bench.open({ clock: clock.now })
     const ran: RunningJob[] = []
@@ -63,7 +63,7 @@ describeBoth('a schedule in code', (bench) => {
     ])
   })
 
-  it('follows the code at the next start: changed, and gone', async () => {
+  it('follows the code at the next start: changed, and removed', async () => {
     const store = await bench.open()
     const restart = async (config: Config) => {
       const worker = await bench.start({ store, workers: reporting(config) })
@@ -77,7 +77,7 @@ describeBoth('a schedule in code', (bench) => {
     expect(await restart({})).toEqual([])
   })
 
-  it('is left alone by another service that serves a topic of the same name', async () => {
+  it('is not changed by another service that serves a topic of the same name', async () => {
     const store = await bench.open()
     await bench.start({ store, service: 'billing', workers: reporting({ cron: '0 9 * * *' }) })
     const before = await store.schedules.list()
@@ -86,7 +86,7 @@ describeBoth('a schedule in code', (bench) => {
     expect(await store.schedules.list()).toEqual(before)
   })
 
-  it('that two services declare stays with the first, and the other one says so', async () => {
+  it('that two services declare stays with the first, and the other one logs it', async () => {
     const store = await bench.open()
     await bench.start({ store, service: 'billing', workers: reporting({ cron: '0 9 * * *' }) })
     const log = new TestLog()
@@ -111,7 +111,7 @@ describeBoth('a schedule in code', (bench) => {
     expect(await store.schedules.list()).toMatchObject([{ cron: '0 9 * * *', service: 'billing' }])
   })
 
-  it('of a service without a name stays, and that is logged: it may be of another one', async () => {
+  it('of an unnamed service is kept, and that is logged: it may belong to another service', async () => {
     const store = await bench.open()
     await bench.start({ store, service: 'default', workers: reporting({ cron: '0 9 * * *' }) })
     const before = await store.schedules.list()
@@ -125,7 +125,7 @@ describeBoth('a schedule in code', (bench) => {
     })
   })
 
-  it('of another service is no reason to log when a worker has no name of a service', async () => {
+  it('of another service is not logged by a worker of an unnamed service', async () => {
     const store = await bench.open()
     await bench.start({ store, service: 'billing', workers: reporting({ cron: '0 9 * * *' }) })
     const log = new TestLog()
@@ -146,7 +146,7 @@ describeBoth('a schedule in code', (bench) => {
     expect(await restart('accounts', {})).toEqual([])
   })
 
-  it('that is the same as before is not written again', async () => {
+  it('that is unchanged is not written again', async () => {
     const clock = new TestClock()
     const store = await bench.open({ clock: clock.now })
     const save = vi.spyOn(store.schedules, 'save')
@@ -163,7 +163,7 @@ describeBoth('a schedule in code', (bench) => {
     expect(save).toHaveBeenCalledTimes(1)
   })
 
-  it('leaves alone what people made, and the schedules of topics that it does not serve', async () => {
+  it('does not affect schedules that people made, nor those of topics that it does not serve', async () => {
     const store = await bench.open()
     await store.schedules.save({ ...nightly, name: 'report' })
     await store.schedules.save({ ...nightly, name: 'elsewhere', topic: 'elsewhere', source: 'code' })
@@ -172,7 +172,7 @@ describeBoth('a schedule in code', (bench) => {
     expect(await store.schedules.list()).toMatchObject([{ name: 'elsewhere' }, { name: 'report' }])
   })
 
-  it('that somebody paused stays paused, also when its pattern changes', async () => {
+  it('that an operator paused stays paused, also when its pattern changes', async () => {
     const store = await bench.open()
     for (const cron of ['0 9 * * *', '0 9 * * *', '0 8 * * *']) {
       const worker = await bench.start({ store, workers: reporting({ cron }) })
@@ -190,7 +190,7 @@ describeBoth('a schedule in code', (bench) => {
   })
 
   it.each([
-    ['a pattern that cannot be read', { cron: '61 * * * *' }],
+    ['an invalid pattern', { cron: '61 * * * *' }],
     ['a range that would take all memory', { cron: '0-99999999999 * * * *' }],
     ['an unknown zone', { cron: '0 9 * * *', timezone: 'Mars/Phobos' }],
   ])('with %s keeps the worker from starting', async (_, config) => {
@@ -219,7 +219,7 @@ describeBoth('ticking', (bench) => {
       .map((item) => item.runAt.toISOString().slice(0, 16))
       .sort()
 
-  it('makes one job a tick with two leaders at once, and on a clock that goes back and forth', async () => {
+  it('makes one job per tick with two leaders at once, and with a clock that goes back and forth', async () => {
     const stores = await Promise.all([1, 2].map(() => bench.open({ clock: clock.now })))
     const [store] = stores as [Store]
     await store.schedules.save({ ...nightly, cron: '* * * * *', missed: 'all' })
@@ -244,7 +244,7 @@ describeBoth('ticking', (bench) => {
     ['skip', []],
     ['one', ['2026-01-01T05:00']],
     ['all', [1, 2, 3, 4, 5].map((hour) => `2026-01-01T0${hour}:00`)],
-  ] as const)('deals with ticks that nobody saw: %s', async (missed, expected) => {
+  ] as const)('handles ticks that were missed while no leader ran: %s', async (missed, expected) => {
     const store = await bench.open({ clock: clock.now })
     await store.schedules.save({ ...nightly, missed })
     goTo('2026-01-01T05:30:00Z')
@@ -268,7 +268,7 @@ describeBoth('ticking', (bench) => {
     goTo(from)
     await store.schedules.save({ ...nightly, cron, timezone })
     const { stop } = tick(store)
-    // Quarter of an hour by quarter of an hour, over both days.
+    // In steps of a quarter of an hour, over both days.
     for (let step = 0; step < 2 * 24 * 4; step++) {
       clock.advance(15 * MINUTE)
       const { nextAt } = await store.schedules.next()
@@ -284,7 +284,7 @@ describeBoth('ticking', (bench) => {
 describeBoth('a schedule that people change while the leader runs', (bench) => {
   const EVERY_SECOND = { ...nightly, cron: '* * * * * *' }
   const start = async (store: Store) => {
-    // It looks by itself once an hour: what it sees sooner, it was told.
+    // It polls once an hour: it reacts sooner only to notifications.
     const timing = { ...HASTY, try: 50, look: HOUR }
     const ran: RunningJob[] = []
     const workers = { report: (given: RunningJob) => void ran.push(given) }
@@ -292,7 +292,7 @@ describeBoth('a schedule that people change while the leader runs', (bench) => {
     return ran
   }
 
-  it('ticks from when it was made, not while it is paused, and again when it is resumed', async () => {
+  it('ticks from its creation on, not while it is paused, and again when it is resumed', async () => {
     const ran = await start(await bench.open())
     const { schedules } = await bench.open()
     await schedules.save(EVERY_SECOND)
@@ -306,7 +306,7 @@ describeBoth('a schedule that people change while the leader runs', (bench) => {
     await until(() => ran.some(({ runAt }) => runAt.getTime() > ticked))
   })
 
-  it('is edited, and runs now', async () => {
+  it('can be edited, and run now', async () => {
     const ran = await start(await bench.open())
     const { schedules } = await bench.open()
     await schedules.save({ ...EVERY_SECOND, cron: '0 0 1 1 *', payload: 'once a year' })

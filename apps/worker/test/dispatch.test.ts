@@ -13,7 +13,7 @@ import { expect, it, vi } from 'vitest'
 import { z } from 'zod'
 import { describeBoth, describePostgres, Gate, nap, someJobs, TestLog, until } from './harness.ts'
 
-/** Longer than any test: whatever happens, no poll brought it about. */
+/** Longer than any test, so that no result can be due to a poll. */
 const NO_POLL = 3_600_000
 
 describeBoth('dispatch', (bench) => {
@@ -51,14 +51,14 @@ describeBoth('dispatch', (bench) => {
     const worker = await bench.start({ store, workers: { large: async () => large } })
     await until(() => worker.stats().settled.complete === 80)
     const claimed = exchanges.mock.settledResults.map(({ value }) => value?.jobs.length ?? 0)
-    // Beside ten slots, 16 MB of payloads: 32 of them, or 50 before their size is well known.
+    // Beside ten slots, 16 MB of payloads: 32 of them, or 50 before the size is well known.
     expect(Math.max(...claimed)).toBeLessThan(65)
     const written = [...exchanges.mock.calls, ...settles.mock.calls].map(([ends]) => ends.length)
     // 8 MB of results.
     expect(Math.max(...written)).toBeLessThanOrEqual(16)
   })
 
-  it('gives prefetched jobs back when short jobs turn into long ones, so that others can run them', async () => {
+  it('releases prefetched jobs when short jobs turn into long ones, so that other workers can run them', async () => {
     const store = await bench.open()
     await store.enqueue(someJobs(300, 'short'))
     const gate = new Gate()
@@ -74,13 +74,13 @@ describeBoth('dispatch', (bench) => {
     gate.open()
     await Promise.all([worker.drain(), other.drain()])
     expect(await store.stats()).toMatchObject({ completed: 320 })
-    // To be given back costs no attempt.
+    // Being released costs no attempt.
     expect((await store.list({ topic: 'long' })).items.every((job) => job.crashes + job.retries === 0)).toBe(
       true,
     )
   })
 
-  it('serves its queues in the order in which they are given', async () => {
+  it('serves its queues in the given order', async () => {
     const store = await bench.open()
     await store.enqueue(someJobs(3, 'note', { queue: 'low' }))
     await store.enqueue(someJobs(3, 'note', { queue: 'high' }))
@@ -92,7 +92,7 @@ describeBoth('dispatch', (bench) => {
     expect(order).toEqual(['high', 'high', 'high', 'low', 'low', 'low'])
   })
 
-  it('announces what it serves, with schemas and policy', async () => {
+  it('announces its topics, with schemas and policy', async () => {
     const store = await bench.open()
     const input = z.object({ to: z.string() })
     const jobs = defineJobs({ mail: job({ input, output: z.object({ sent: z.number() }), queue: 'high' }) })
@@ -107,7 +107,7 @@ describeBoth('dispatch', (bench) => {
     ])
   })
 
-  it('leaves topics alone that it has no handler for', async () => {
+  it('does not claim topics that it has no handler for', async () => {
     const store = await bench.open()
     await store.enqueue([...someJobs(2, 'foreign'), ...someJobs(2, 'mine')])
     const worker = await bench.start({ store, workers: { mine: () => null } })
@@ -140,12 +140,12 @@ describeBoth('dispatch', (bench) => {
     const enqueuedAt = performance.now()
     const worker = await bench.start({ store, pollMs: NO_POLL, workers })
     await until(() => ranAt.length === 1)
-    // Some of the delay had passed when the enqueue was answered.
+    // Part of the delay had passed when the enqueue returned.
     expect((ranAt[0] ?? 0) - enqueuedAt).toBeGreaterThan(500)
     expect(worker.stats().claims).toBeLessThan(10)
   })
 
-  it('hears of a job due later also while it runs others', async () => {
+  it('learns of a job due later also while it runs others', async () => {
     const store = await bench.open()
     const gate = new Gate()
     const ran: string[] = []
@@ -157,7 +157,7 @@ describeBoth('dispatch', (bench) => {
     gate.open()
   })
 
-  it('drains by a claim that sees also what was committed late', async () => {
+  it('drains with a claim that also sees what was committed late', async () => {
     const store = await bench.open()
     const claims = vi.spyOn(store, 'settleAndClaim')
     await store.enqueue(someJobs(3, 'mail'))
@@ -168,7 +168,7 @@ describeBoth('dispatch', (bench) => {
     expect(claims.mock.calls.at(-1)?.[1]).toMatchObject({ thorough: true })
   })
 
-  it('drains what is due now, and does not wait for what is due later', async () => {
+  it('drains what is due now, without waiting for what is due later', async () => {
     const store = await bench.open()
     await store.enqueue([...someJobs(50, 'mail'), ...someJobs(1, 'mail', { delay: 3_600_000 })])
     const worker = await bench.start({ store, workers: { mail: () => null } })
@@ -182,7 +182,7 @@ describeBoth('dispatch', (bench) => {
   it.each([
     ['queue', { queue: 'default' }, {}],
     ['concurrency key', { concurrencyKey: 'k' }, { concurrencyKey: 'k', concurrencyLimit: 10 }],
-  ] as const)('drains what waits for the rate of its %s', async (_, target, options) => {
+  ] as const)('drains jobs that wait for the rate of their %s', async (_, target, options) => {
     const store = await bench.open()
     await store.limit(target, { rate: { count: 2, intervalMs: 100 } })
     await store.enqueue(someJobs(5, 'mail', options))
@@ -191,7 +191,7 @@ describeBoth('dispatch', (bench) => {
     expect(await store.stats()).toMatchObject({ completed: 5, pending: 0 })
   })
 
-  it('drains without waiting for a rate that nothing it could run waits for', async () => {
+  it('drains without waiting for a rate that delays none of its jobs', async () => {
     const store = await bench.open()
     const [queues, rate] = [['default', 'paused', 'other'], { count: 1, intervalMs: 3_600_000 }]
     for (const queue of queues) await store.limit({ queue }, { rate })
@@ -208,7 +208,7 @@ describeBoth('dispatch', (bench) => {
     expect(await store.stats()).toMatchObject({ completed: 3, pending: 3 })
   })
 
-  it('drains without waiting for a rate where nothing may start for another reason', async () => {
+  it('drains without waiting for a rate where something else stops the jobs', async () => {
     const store = await bench.open()
     const rate = { count: 1_000, intervalMs: 1_000 }
     await store.limit({ queue: 'stopped' }, { maxRunning: 0, rate })
@@ -221,7 +221,7 @@ describeBoth('dispatch', (bench) => {
     expect(await store.stats()).toMatchObject({ completed: 0, pending: 2, processing: 1 })
   })
 
-  it('runs what a settle sets free with the claim that goes with it, without a poll', async () => {
+  it('runs jobs that a settle releases with the claim of the same call, without a poll', async () => {
     const store = await bench.open()
     const [parent] = someJobs(1, 'mail')
     if (!parent) throw new Error('there is one')
@@ -266,7 +266,7 @@ describeBoth('dispatch', (bench) => {
     expect(order).toEqual(chain.map((_, n) => n))
   })
 
-  it('refuses options that make no sense, and workers without handlers', async () => {
+  it('refuses invalid options, and workers without handlers', async () => {
     const store = await bench.open()
     const workers = { mail: () => null }
     const invalid = { code: 'INVALID_INPUT' }
@@ -279,8 +279,8 @@ describeBoth('dispatch', (bench) => {
   })
 })
 
-describeBoth('how a run ended is told', (bench) => {
-  it('as it was written: the last retry is a failure, and a lost run is nothing', async () => {
+describeBoth('onSettled', (bench) => {
+  it('is called with what was written: the last retry is a failure, and a lost run is not reported', async () => {
     const store = await bench.open()
     const gate = new Gate()
     const ends: string[] = []
@@ -308,7 +308,7 @@ describeBoth('how a run ended is told', (bench) => {
     })
     await until(() => failures.length === 2)
     await until(async () => (await store.get(lost))?.status === 'processing')
-    // Somebody else ends the run, as a rescue would.
+    // Settles the run from outside, as a rescue would.
     await store.settle([
       { id: lost, run: 1, kind: 'fail', error: { class: 'E', message: '', fingerprint: 'f' } },
     ])
@@ -318,12 +318,12 @@ describeBoth('how a run ended is told', (bench) => {
     expect(failures.toSorted()).toEqual(['fails 7 TypeError no luck', 'hopeless null PermanentError gone'])
     const { settled, stale, lost: taken } = worker.stats()
     expect(settled).toMatchObject({ complete: 1, retry: 1, fail: 2 })
-    // A heartbeat may have told it before its end was refused.
+    // A heartbeat may have reported the loss before its end was refused.
     expect(stale + taken).toBe(1)
   })
 
   it.each(['replaced', 'asked to stop'])(
-    'as a cancel when the job was to go on and was %s: also a last retry',
+    'is called with a cancel for a job that would have continued and was %s: also for a last retry',
     async (why) => {
       const store = await bench.open()
       const [gate, log] = [new Gate(), new TestLog()]
@@ -357,12 +357,12 @@ describeBoth('how a run ended is told', (bench) => {
       expect(worker.stats().settled).toMatchObject({ cancel: 3, retry: 0, fail: 0, snooze: 0 })
       const stored = await Promise.all(ids.map(async (id) => (await store.get(id))?.status))
       expect(stored).toEqual(['cancelled', 'cancelled', 'cancelled'])
-      // Nothing went wrong, so nothing is logged aloud.
+      // Nothing went wrong, so only `debug` lines are logged.
       expect([...log.of('error'), ...log.of('warn')]).toEqual([])
     },
   )
 
-  it('to a hook that is waited for when the worker stops', async () => {
+  it('is awaited when the worker stops', async () => {
     const store = await bench.open()
     await store.enqueue([prepareJob('hopeless', null)])
     const [called, gate] = [new Gate(), new Gate()]
@@ -416,7 +416,7 @@ describePostgres('an end that the database refuses', (bench) => {
     return { stored: await store.get(id), ends: ends.toSorted(), failures, errors: log.of('error') }
   }
 
-  it('is told as the failure that is stored', async () => {
+  it('is reported as the failure that is stored', async () => {
     const { stored, ends, failures, errors } = await start(
       (id) => `new.id = '${id}' and new.status = 'completed'`,
     )
@@ -426,7 +426,7 @@ describePostgres('an end that the database refuses', (bench) => {
     expect(errors).toContain('database rejected the result of a run; its job failed')
   })
 
-  it('and of which not even the failure can be written is told to no hook: its job runs again', async () => {
+  it('is reported to no hook if not even the failure can be written: its job runs again', async () => {
     const { stored, ends, failures, errors } = await start((id) => `new.id = '${id}'`)
     expect(stored).toMatchObject({ status: 'processing', run: 1 })
     expect(ends).toEqual(['works complete'])

@@ -42,13 +42,13 @@ export class Execution {
     return new Execution(store, executor, log)
   }
 
-  /** Enqueued without its definition, so that a payload may be wrong. */
+  /** Enqueued without its definition, so that the payload may be invalid. */
   async start(topic: string, payload: unknown = {}, options?: EnqueueOptions): Promise<Run> {
     await this.store.enqueue([prepareJob(topic, payload, options)])
     return this.startNext(topic, options?.queue)
   }
 
-  /** Starts the job of this topic that is ready. */
+  /** Starts the ready job of this topic. */
   async startNext(topic: string, queue = 'default'): Promise<Run> {
     const request = { queues: [queue], topics: [topic], limit: 1, worker: randomUUID(), leaseMs: 60_000 }
     const { jobs } = await this.store.claim(request)
@@ -57,7 +57,7 @@ export class Execution {
     return this.executor.start(job)
   }
 
-  /** Settles what the run came to, and reads the job as it is then. */
+  /** Settles the outcome of the run, and reads the job afterwards. */
   async settled(run: Run): Promise<JobDetails> {
     const { settlement } = await run.ended
     if (settlement) await this.store.settle([settlement])

@@ -34,7 +34,7 @@ function circle(): Error {
   return error
 }
 
-/** What a handler should not do, and what becomes of the job. */
+/** What a handler should not do, and the status of the job afterwards. */
 const MISDEEDS: [
   what: string,
   deed: () => unknown,
@@ -44,7 +44,7 @@ const MISDEEDS: [
   ['throws a proxy that throws', () => Promise.reject(hostile()), 'pending', undefined],
   ['throws a revoked proxy', () => Promise.reject(revoked({})), 'pending', undefined],
   ['throws with revoked causes', () => Promise.reject({ errors: revoked([]) }), 'pending', undefined],
-  ['throws a circle of causes', () => Promise.reject(circle()), 'pending', 'round'],
+  ['throws circular causes', () => Promise.reject(circle()), 'pending', 'round'],
   ['throws a symbol', () => Promise.reject(Symbol('odd')), 'pending', 'Symbol(odd)'],
   ['throws a function', () => Promise.reject(() => {}), 'pending', undefined],
   ['throws null', () => Promise.reject(null), 'pending', 'null'],
@@ -84,14 +84,14 @@ describeBoth('whatever a handler does, the executor goes on', (bench) => {
     expect(await execution.run('good')).toMatchObject({ status: 'completed', result: 'fine' })
   })
 
-  it('when it changes the job it was given', async () => {
+  it('when it changes its job object', async () => {
     const execution = await Execution.on(bench, {
       forger: (running) => void Object.assign(running, { id: 'x', run: 99, topic: 'y', payload: null }),
     })
     expect(await execution.run('forger')).toMatchObject({ status: 'completed', topic: 'forger' })
   })
 
-  it('when a topic has no handler: the job is given back, and reported', async () => {
+  it('when a topic has no handler: the job is released, and the error logged', async () => {
     const execution = await Execution.on(bench, { known: () => {} })
     const given = await execution.run('unknown')
     expect(given).toMatchObject({ status: 'pending', retries: 0, crashes: 0 })
@@ -100,7 +100,7 @@ describeBoth('whatever a handler does, the executor goes on', (bench) => {
 })
 
 describeBoth('a run that is asked to end', (bench) => {
-  it('learns the reason', async () => {
+  it('gets the reason', async () => {
     const reasons: unknown[] = []
     const execution = await Execution.on(bench, {
       waits: async (_job, { signal }) => {
@@ -117,7 +117,7 @@ describeBoth('a run that is asked to end', (bench) => {
     expect(reasons).toEqual(['JOB_CANCELLED', 'WORKER_STOPPING', 'STALE_RUN', 'JOB_TIMEOUT'])
   })
 
-  it('finds a signal that is aborted when it looks only afterwards', async () => {
+  it('finds its signal aborted when it checks only afterwards', async () => {
     const asked = new Gate()
     let seen: unknown
     const execution = await Execution.on(bench, {
@@ -134,7 +134,7 @@ describeBoth('a run that is asked to end', (bench) => {
     expect(isOncueError(seen, 'WORKER_STOPPING')).toBe(true)
   })
 
-  it('keeps to the first reason', async () => {
+  it('keeps the first reason', async () => {
     const execution = await Execution.on(bench, { hangs: () => new Promise(() => {}) })
     const run = await execution.start('hangs')
     run.abort('cancelled')
@@ -142,7 +142,7 @@ describeBoth('a run that is asked to end', (bench) => {
     expect((await run.ended).settlement).toMatchObject({ kind: 'cancel' })
   })
 
-  it('is lost when it is lost, whatever was first', async () => {
+  it('counts as lost when it is lost, whatever the first reason was', async () => {
     const execution = await Execution.on(bench, { hangs: () => new Promise(() => {}) })
     const run = await execution.start('hangs')
     run.abort('shutdown')
@@ -159,7 +159,7 @@ describeBoth('a run that is asked to end', (bench) => {
     expect(first.settlement).toMatchObject({ kind: 'complete' })
   })
 
-  it('is abandoned when it does not listen; what it still does counts for nothing', async () => {
+  it('is abandoned when it ignores the signal; what it does afterwards has no effect', async () => {
     const gate = new Gate()
     let refused: unknown
     const execution = await Execution.on(bench, {
@@ -192,12 +192,12 @@ describeBoth('a run that is asked to end', (bench) => {
     const hanging = await Promise.all(Array.from({ length: 50 }, () => execution.start('hangs')))
     for (const run of hanging) run.abort('shutdown')
     await Promise.all([...runs, ...hanging].map(({ ended }) => ended))
-    // The test runner has a few of its own that come and go.
+    // The test runner has a few timers of its own that come and go.
     expect(timers() - before).toBeLessThan(20)
   })
 })
 
-describeBoth('an error is kept', (bench) => {
+describeBoth('an error is stored', (bench) => {
   it('with its whole chain of causes', async () => {
     const execution = await Execution.on(bench, {
       fails: () => {
@@ -278,7 +278,7 @@ describeBoth('middleware', (bench) => {
     expect(ended).toMatchObject({ status: 'pending', lastError: { message: 'not today' } })
   })
 
-  it('decides what the run came to: it may swallow an error and change a result', async () => {
+  it('decides the outcome of the run: it may swallow an error and change a result', async () => {
     const execution = await around((_job, _ctx, next) => next().catch(() => -1))
     expect(await execution.run('count', { n: 3 })).toMatchObject({ status: 'completed', result: -1 })
   })
@@ -288,7 +288,7 @@ describeBoth('middleware', (bench) => {
     expect(await execution.run('count', { n: '3' })).toMatchObject({ status: 'completed', result: 7 })
   })
 
-  it('cannot return what does not fit the schema', async () => {
+  it('cannot return a result that does not fit the schema', async () => {
     const execution = await around(async (_job, _ctx, next) => String(await next()))
     expect(await execution.run('count', { n: '3' })).toMatchObject({
       status: 'failed',
@@ -296,7 +296,7 @@ describeBoth('middleware', (bench) => {
     })
   })
 
-  it('sees a payload that does not fit as a failure', async () => {
+  it('sees an invalid payload as a failure', async () => {
     const seen: unknown[] = []
     const execution = await around(async (_job, _ctx, next) => {
       try {
@@ -310,7 +310,7 @@ describeBoth('middleware', (bench) => {
     expect(seen).toEqual(['INVALID_PAYLOAD'])
   })
 
-  it('runs the handler once, even if it asks twice', async () => {
+  it('runs the handler once, even if it calls next() twice', async () => {
     const execution = await around(async (_job, _ctx, next) => {
       await next()
       return next()
@@ -322,7 +322,7 @@ describeBoth('middleware', (bench) => {
 
 describe('an isolated topic', () => {
   describeBoth('needs its modules', (bench) => {
-    it('or no executor is made', async () => {
+    it('and no executor is created without them', async () => {
       const jobs = defineJobs({ heavy: job({ input: z.unknown(), isolate: true }) })
       const making = Execution.on(bench, defineWorkers(jobs, { heavy: () => {} }))
       await expect(making).rejects.toThrow('the topic "heavy" is isolated, but no modules are given')

@@ -20,7 +20,7 @@ export function describePostgres(title: string, body: (bench: Bench) => void): v
   describe(title, () => body(new Bench('postgres')))
 }
 
-/** A database for each test of a `describe`, and whatever uses it; all of it is ended after the test. */
+/** A database for each test of a `describe`, and what uses it; everything is closed after the test. */
 export class Bench {
   readonly dialect: Dialect
   #database: TestDatabase | undefined
@@ -48,7 +48,7 @@ export class Bench {
     return this.#database.url
   }
 
-  /** For what workers use until they have stopped. */
+  /** For resources that workers use until they have stopped. */
   defer(cleanup: () => Promise<unknown>): void {
     this.#cleanups.push(cleanup)
   }
@@ -60,7 +60,7 @@ export class Bench {
     return store
   }
 
-  /** A worker in this process, which leads nothing and is quiet. A thread each would take half a second. */
+  /** A quiet worker in this process that never leads, with an inline lease: starting a thread takes half a second. */
   async start(options: WorkerOptions): Promise<RunningWorker> {
     const quick = { maintenance: false, log: new TestLog(), abandonMs: 200, lease: 'inline' } as const
     const worker = await startWorker({ ...quick, ...options })
@@ -81,7 +81,7 @@ export class WorkerProcess {
   readonly child: ChildProcess
   readonly ready: Promise<unknown>
   readonly exited: Promise<{ code: number | null; signal: string | null }>
-  /** What it told, in order. */
+  /** Its messages, in order. */
   readonly told: FromProcess[] = []
   stderr = ''
 

@@ -6,7 +6,7 @@ import { silentLogger } from '@oncue/runtime'
 import { createExecutor } from '../src/run/executor.ts'
 import { workers } from './isolated-jobs.ts'
 
-// A process with an isolated run that never ends. Tells the id of the child process.
+// A process with an isolated run that never ends. Reports the id of the child process.
 const store = await openStore(':memory:')
 const executor = createExecutor({
   store,

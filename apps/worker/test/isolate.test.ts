@@ -29,7 +29,7 @@ function isRunning(pid: number): boolean {
 }
 
 describeBoth('an isolated job', (bench) => {
-  it('runs in a process of its own, which is kept for the next', async () => {
+  it('runs in a child process, which is reused for the next one', async () => {
     const execution = await isolated(bench)
     const first = await execution.run('doubles', { n: '21' })
     expect(first).toMatchObject({ status: 'completed', result: { doubled: 42 } })
@@ -50,10 +50,10 @@ describeBoth('an isolated job', (bench) => {
     expect(pidOf(first)).not.toBe(pidOf(second))
   })
 
-  it('ends as it would here', async () => {
+  it('has the same outcome as in the process of the worker', async () => {
     const execution = await isolated(bench)
     const failed = await execution.run('fails')
-    // Retried, because its class is one of retryOn: known by its name on this side.
+    // Retried, because its class is in retryOn: the worker knows it by name.
     expect(failed).toMatchObject({
       status: 'pending',
       retries: 1,
@@ -89,14 +89,14 @@ describeBoth('an isolated job', (bench) => {
     })
   })
 
-  it('has the same fault, seen from here or there', async () => {
+  it('has an error with the same fingerprint as in the process of the worker', async () => {
     const there = await isolated(bench)
     const here = await Execution.on(bench, workers, { inline: true })
     const faults = [await there.run('fails'), await here.run('fails')]
     expect(new Set(faults.map(({ lastError }) => lastError?.fingerprint)).size).toBe(1)
   })
 
-  it('has its whole context', async () => {
+  it('has a complete context', async () => {
     const execution = await isolated(bench)
     const first = await execution.run('everything')
     expect(first).toMatchObject({
@@ -142,7 +142,7 @@ describeBoth('an isolated job', (bench) => {
     }
   })
 
-  it('gets nothing of the environment but what Node needs and what its topic names', async () => {
+  it('gets no environment variables except those that Node needs and that its topic names', async () => {
     vi.stubEnv('ONCUE_TEST_KEY', 'sk_live_1')
     vi.stubEnv('DATABASE_URL', 'postgres://me:secret@db/app')
     try {
@@ -157,7 +157,7 @@ describeBoth('an isolated job', (bench) => {
     }
   })
 
-  it('can write nothing after its end, also when its process serves the next', async () => {
+  it('can write nothing after its end, also when its process runs the next job', async () => {
     const execution = await isolated(bench)
     expect(await execution.run('late')).toMatchObject({ result: 'first' })
     expect(await execution.run('late')).toMatchObject({ result: 'STALE_RUN' })
@@ -192,7 +192,7 @@ describeBoth('the death of a child process', (bench) => {
 })
 
 describeBoth('an isolated job that is asked to end', (bench) => {
-  it('hears of it', async () => {
+  it('gets the reason', async () => {
     const execution = await isolated(bench, { abandonMs: 20_000 })
     const run = await execution.start('waits')
     await until(() => execution.store.get(run.job.id).then((job) => job?.progress))
@@ -200,7 +200,7 @@ describeBoth('an isolated job that is asked to end', (bench) => {
     expect(await run.ended).toMatchObject({ settlement: { kind: 'cancel' }, abandoned: false })
   })
 
-  it('is killed at its timeout when it does not listen', async () => {
+  it('is killed at its timeout when it ignores the signal', async () => {
     const execution = await isolated(bench)
     const before = await execution.run('doubles', { n: '1' })
     const ended = await execution.run('spins', {}, { timeoutMs: 300 })
@@ -250,7 +250,7 @@ describe('a child process', () => {
       ['--env-file=.env', '--import', 'tsx'],
       ['--import', 'tsx'],
     ],
-  ])('inherits of %j only what it needs', (flags, inherited) => {
+  ])('inherits only the flags it needs from %j', (flags, inherited) => {
     expect(inheritedFlags(flags)).toEqual(inherited)
   })
 })

@@ -8,7 +8,7 @@ let setups = 0
 export function setup(): void {
   setups += 1
 }
-/** Where a job wants it told that this process has closed the module. */
+/** The file to which a job wants the close of the module reported. */
 let closed: string | undefined
 export async function close(): Promise<void> {
   if (closed) await writeFile(closed, 'closed')
@@ -50,7 +50,7 @@ const asked = ({ signal }: JobContext) => new Promise((resolve) => signal.addEve
 // biome-ignore lint/style/noProcessEnv: what a child process gets is the question.
 const environment = () => process.env
 
-/** What a run tried after its end, for the next run in the same process to tell. */
+/** What a run tried after its end, for the next run in the same process to report. */
 let refused: Promise<unknown> | undefined
 
 export const workers = defineWorkers(jobs, {
@@ -111,9 +111,9 @@ export const workers = defineWorkers(jobs, {
   },
   late: async (_job, ctx) => {
     const before = await refused
-    // Forgotten, and refused: that must not end the process.
+    // Not awaited, and refused: that must not end the process.
     void nap(50).then(() => void ctx.emit('forgotten'))
-    // Runs when this run is over.
+    // Runs after the end of this run.
     refused = nap(50).then(() => ctx.emit('too_late').catch((error) => error.code))
     return before ?? 'first'
   },

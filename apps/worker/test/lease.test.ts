@@ -7,13 +7,13 @@ import { Watchdog } from '../src/lease/watchdog.ts'
 import { describeBoth, describePostgres, Gate, someJobs, TestLog, until } from './harness.ts'
 
 describeBoth('a lease', (bench) => {
-  it('is kept by its thread while a handler runs, and is over when it ends', async () => {
+  it('is extended by its thread while a handler runs, and ends with the run', async () => {
     const store = await bench.open()
     const [id = ''] = await store.enqueue(someJobs(1, 'long'))
     const gate = new Gate()
     const workers = { long: () => gate.opened }
     const worker = await bench.start({ store, lease: 'thread', leaseMs: 600, workers })
-    // Looks for jobs whose lease is over all the time.
+    // Polls for expired leases all the time.
     const rival = await bench.start({ store: await bench.open(), pollMs: 20, workers })
     await until(() => worker.stats().running + rival.stats().running === 1)
     const ended = performance.now() + 3 * 600
@@ -24,7 +24,7 @@ describeBoth('a lease', (bench) => {
   })
 
   it.each(['thread', 'inline'] as const)(
-    'that is lost aborts the handler, which writes nothing (%s)',
+    'that is lost aborts the handler, and nothing is written (%s)',
     async (lease) => {
       const store = await bench.open()
       const log = new TestLog()
@@ -52,7 +52,7 @@ describeBoth('a lease', (bench) => {
     },
   )
 
-  it('brings a cancel to the handler', async () => {
+  it('delivers a cancel to the handler', async () => {
     const store = await bench.open()
     const [id = ''] = await store.enqueue(someJobs(1, 'long'))
     const long = (_: unknown, { signal }: JobContext) =>
@@ -63,7 +63,7 @@ describeBoth('a lease', (bench) => {
     await until(async () => (await store.get(id))?.status === 'cancelled')
   })
 
-  it('is kept by another thread when the first one dies', async () => {
+  it('is extended by another thread when the first one dies', async () => {
     const threads = vi.spyOn(Worker.prototype, 'postMessage')
     const store = await bench.open()
     const log = new TestLog()
@@ -77,14 +77,14 @@ describeBoth('a lease', (bench) => {
     await first?.terminate()
     expect(log.of('error')).toContainEqual(expect.stringContaining('restarting it'))
     const diedAt = new Date()
-    // A heartbeat shows in the time of the last change.
+    // A heartbeat shows in `updated`.
     await until(async () => ((await store.get(id))?.updated ?? 0) > diedAt)
     gate.open()
     await until(async () => (await store.get(id))?.status === 'completed')
     expect(await store.get(id)).toMatchObject({ run: 1, crashes: 0 })
   })
 
-  it('is kept for prefetched runs too, which do not count as started', async () => {
+  it('is extended for prefetched runs too, which do not count as started', async () => {
     const store = await bench.open()
     const gate = new Gate()
     const workers = { short: async () => null, long: () => gate.opened }
@@ -94,7 +94,7 @@ describeBoth('a lease', (bench) => {
     const ids = await store.enqueue(someJobs(3, 'long'))
     await until(() => worker.stats().prefetched === 2)
     const jobs = () => Promise.all(ids.map((id) => store.get(id)))
-    // A heartbeat shows in the time of the last change.
+    // A heartbeat shows in `updated`.
     const claimedAt = (await jobs()).map((job) => job?.updated.getTime() ?? 0)
     await until(async () =>
       (await jobs()).every((job, n) => (job?.updated.getTime() ?? 0) > (claimedAt[n] ?? 0)),
@@ -114,7 +114,7 @@ describeBoth('a lease', (bench) => {
     await worker.drain()
     const ids = await store.enqueue(someJobs(3, 'again'))
     await worker.drain()
-    // The first found a free slot; the others were prefetched, and too short for a heartbeat.
+    // The first job found a free slot; the others were prefetched, and too short for a heartbeat.
     expect(started.map((at) => at instanceof Date)).toEqual([true, false, false])
     started.length = 0
     await store.requeue(ids)
@@ -124,7 +124,7 @@ describeBoth('a lease', (bench) => {
 })
 
 describe('the ledger', () => {
-  it('tells how a run stands, and nothing of it once its position is another’s', () => {
+  it('has the state of a run, and nothing of it once another run has its position', () => {
     const ledger = new LeaseLedger(2)
     const seen = new LeaseLedger(ledger.buffer)
     const first = ledger.nextGeneration(1)
@@ -139,7 +139,7 @@ describe('the ledger', () => {
     expect(seen.read(0, ledger.nextGeneration(0))).toBe(GONE)
   })
 
-  it('counts generations in a circle', () => {
+  it('wraps generations around', () => {
     const ledger = new LeaseLedger(1)
     ledger.write(0, 2 ** 29 - 1, RUNNING)
     expect(ledger.read(0, 2 ** 29 - 1)).toBe(RUNNING)
@@ -161,7 +161,7 @@ describe('the watchdog', () => {
       runningSince,
     }) as never
 
-  /** Looks once a second up to `seconds`; the pulse of the main thread stops after `pulses` of them. */
+  /** Checks once a second up to `seconds`; the pulse of the main thread stops after `pulses` of them. */
   function look(
     runs: never[],
     pulses: number,
@@ -181,23 +181,23 @@ describe('the watchdog', () => {
     expect(look([run(3_000, 0)], 1, 60)).toBe(10)
   })
 
-  it('leaves a run alone while the event loop turns: that is the executor’s', () => {
+  it('ignores a run while the event loop turns: the executor handles that', () => {
     expect(look([run(3_000, 0)], 100, 60)).toBe(null)
   })
 
-  it('leaves a blocked event loop alone while no run is past its timeout', () => {
+  it('ignores a blocked event loop while no run is past its timeout', () => {
     expect(look([run(600_000, 0), run(1, null)], 1, 60)).toBe(null)
   })
 
-  it('does not take a pause of the whole process for a blocked event loop', () => {
-    // Nothing of the process ran from 2 to 30, and the main thread turns again soon after.
+  it('does not mistake a pause of the whole process for a blocked event loop', () => {
+    // The whole process was paused from 2 to 30, and the main thread turns again soon after.
     expect(look([run(3_000, 0)], 100, 30, (second) => second > 2 && second < 30)).toBe(null)
     expect(look([run(3_000, 0)], 3, 30, (second) => second > 2 && second < 30)).toBe(null)
   })
 })
 
 describePostgres('a lease and other transactions', (bench) => {
-  it('a run whose row is locked by another transaction is reported, and extended when it can be', async () => {
+  it('a run whose row is locked by another transaction is reported, and extended once it is free', async () => {
     const store = await bench.open()
     const log = new TestLog()
     const [id = ''] = await store.enqueue(someJobs(1, 'long'))

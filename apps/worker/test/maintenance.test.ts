@@ -10,7 +10,7 @@ const MINUTE = 60_000
 const DAY = 24 * 60 * MINUTE
 const TERM = 45_000
 
-/** Everything is looked at all the time; only the term goes by the store's clock. */
+/** Polls all the time; only the term depends on the store's clock. */
 const HASTY = { term: TERM, try: 5, look: 5, rollUp: 5, prune: 5 }
 
 const LEADS = 'this worker is now the leader for maintenance'
@@ -31,7 +31,7 @@ describeBoth('the leader', (bench) => {
   })
   const open = (on: Bench) => on.open({ clock: clock.now })
 
-  it('is one of those who could be, and the others wait', async () => {
+  it('is one of the candidates, and the others wait', async () => {
     const stores = await Promise.all([1, 2, 3].map(() => open(bench)))
     const tries = stores.map((store) => vi.spyOn(store, 'lead'))
     const all = stores.map((store) => maintain(store))
@@ -43,7 +43,7 @@ describeBoth('the leader', (bench) => {
     for (const { stop } of all) await stop()
   })
 
-  it('that steps down makes room at once', async () => {
+  it('that steps down is replaced at once', async () => {
     const first = maintain(await open(bench))
     await until(() => first.log.of('info').includes(LEADS))
     const second = maintain(await open(bench))
@@ -54,7 +54,7 @@ describeBoth('the leader', (bench) => {
     await second.stop()
   })
 
-  it('that says nothing more is followed by another when its term is over', async () => {
+  it('that falls silent is replaced when its term is over', async () => {
     const store = await open(bench)
     await store.lead('maintenance', randomUUID(), TERM)
     const next = maintain(store)
@@ -65,7 +65,7 @@ describeBoth('the leader', (bench) => {
     await next.stop()
   })
 
-  it('is another one when somebody else has taken over meanwhile', async () => {
+  it('stops leading when another worker has taken over meanwhile', async () => {
     const store = await open(bench)
     const first = maintain(store)
     await until(() => first.log.of('info').includes(LEADS))
@@ -79,7 +79,7 @@ describeBoth('the leader', (bench) => {
     expect(await store.lead('maintenance', 'a third', TERM)).toBe(false)
   })
 
-  it('stays without error when the clock is moved in both directions', async () => {
+  it('survives a clock that is moved in both directions', async () => {
     const leader = maintain(await open(bench))
     await until(() => leader.log.of('info').includes(LEADS))
     const store = await open(bench)
@@ -98,7 +98,7 @@ describeBoth('the leader', (bench) => {
     expect(leader.log.of('error')).toEqual([])
   })
 
-  it('tells once that it cannot reach the database, and goes on when it can', async () => {
+  it('logs once that it cannot reach the database, and continues when it can', async () => {
     const store = await open(bench)
     const lead = vi.spyOn(store, 'lead')
     for (let failures = 0; failures < 3; failures++) lead.mockRejectedValueOnce(new Error('gone'))
@@ -110,7 +110,7 @@ describeBoth('the leader', (bench) => {
 })
 
 describeBoth('a leader that is killed', (bench) => {
-  it('is seen to be dead, and another leads long before the term ends', async () => {
+  it('is noticed, and another leads long before the term ends', async () => {
     const child = await bench.spawn({ maintenance: { timing: { try: 50 } } })
     const store = await bench.open()
     await until(async () => {
@@ -127,7 +127,7 @@ describeBoth('a leader that is killed', (bench) => {
   })
 })
 
-describeBoth('what the leader does', (bench) => {
+describeBoth('the duties of the leader', (bench) => {
   let clock: TestClock
   let store: Store
   beforeEach(async () => {
@@ -147,7 +147,7 @@ describeBoth('what the leader does', (bench) => {
     return { completed, failed, cancelled }
   }
 
-  it('removes finished jobs when they have been kept for long enough', async () => {
+  it('remove finished jobs after their retention', async () => {
     await finish('tidy', 'complete')
     await finish('tidy', 'fail')
     await finish('tidy', 'cancel')
@@ -167,7 +167,7 @@ describeBoth('what the leader does', (bench) => {
     await stop()
   })
 
-  it('keeps jobs for as long as it was told, or for ever', async () => {
+  it('keep jobs for as long as configured, or for ever', async () => {
     await finish('tidy', 'complete')
     await finish('tidy', 'fail')
     const { stop } = maintain(store, { retention: { completed: MINUTE, failed: Number.POSITIVE_INFINITY } })
@@ -176,7 +176,7 @@ describeBoth('what the leader does', (bench) => {
     await stop()
   })
 
-  it('removes as many as there are, batch by batch', async () => {
+  it('remove any number of jobs, batch by batch', async () => {
     await finish('tidy', 'complete', 2_500)
     clock.advance(8 * DAY)
     const log = new TestLog()
@@ -191,7 +191,7 @@ describeBoth('what the leader does', (bench) => {
     await maintenance.stop()
   })
 
-  it('adds up what settles noted down', async () => {
+  it('roll up the counts of settles', async () => {
     const rollUp = vi.spyOn(store, 'rollUp')
     await finish('tidy', 'complete', 20)
     const before = await store.stats()
@@ -204,7 +204,7 @@ describeBoth('what the leader does', (bench) => {
 })
 
 describe('retention', () => {
-  it('is a week for what completed, and longer for what did not', () => {
+  it('is a week for completed jobs, and longer for the others', () => {
     expect(toRules()).toEqual([
       ['completed', 7 * DAY],
       ['cancelled', 30 * DAY],

@@ -28,7 +28,7 @@ async function start(bench: Bench, workers: Record<string, (job: RunningJob) => 
 }
 
 describeBoth('metrics', (bench) => {
-  it('count how runs end, by topic and queue; a retry that was the last is a failure', async () => {
+  it('count the outcomes of runs, by topic and queue; the last retry counts as a failure', async () => {
     const { store, worker, scrape } = await start(bench, {
       good: () => null,
       bad: () => {
@@ -47,7 +47,7 @@ describeBoth('metrics', (bench) => {
     expect(await settled('good', 'failed')).toBeUndefined()
   })
 
-  it('call an end for good as the status of its job is called, which the metrics of the API do too', async () => {
+  it('name final outcomes like the status of the job, as the metrics of the API do', async () => {
     const { store, worker, scrape } = await start(bench, {
       completed: () => null,
       failed: () => {
@@ -83,7 +83,7 @@ describeBoth('metrics', (bench) => {
     expect(await scrape(`oncue_job_wait_seconds_sum${labels}`)).toBeGreaterThanOrEqual(0)
   })
 
-  it('tell how the worker stands at the moment', async () => {
+  it('show the current state of the worker', async () => {
     const gate = new Gate()
     const { store, worker, scrape } = await start(bench, { hold: () => gate.opened })
     await store.enqueue(someJobs(3, 'hold'))
@@ -102,7 +102,7 @@ describeBoth('metrics', (bench) => {
 })
 
 describe('the server of metrics', () => {
-  it('says that it is alive, knows no other pages, and can be closed twice', async () => {
+  it('reports that it is alive, knows no other paths, and can be closed twice', async () => {
     const server = await serveMetrics({ metrics: createMetrics(), port: 0 })
     expect(server.url).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/)
     const status = async (path: string) => (await fetch(`${server.url}${path}`)).status
@@ -114,7 +114,7 @@ describe('the server of metrics', () => {
   })
 
   it.each(['//', '//x:y', '/%', 'http://', '*', '/metrics/../..//'])(
-    'answers a request for %s, and goes on',
+    'responds to a request for %s, and keeps running',
     async (path) => {
       const server = await serveMetrics({ metrics: createMetrics(), port: 0 })
       servers.push(server)
@@ -131,7 +131,7 @@ describe('the server of metrics', () => {
     },
   )
 
-  it('says when its port is taken', async () => {
+  it('reports that its port is taken', async () => {
     const server = await serveMetrics({ metrics: createMetrics(), port: 0 })
     servers.push(server)
     const port = Number(new URL(server.url).port)
@@ -142,7 +142,7 @@ describe('the server of metrics', () => {
 })
 
 describeBoth('a log of every run', (bench) => {
-  it('has a line when it starts and one when it ends, with what it threw', async () => {
+  it('has a line for the start and one for the end, with the error', async () => {
     const log = new TestLog()
     const store = await bench.open()
     const workers = {

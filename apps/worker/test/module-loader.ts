@@ -1,4 +1,4 @@
-/** Loads the modules of its arguments from the folder in the first, and prints what came of it. */
+/** Loads the modules of its arguments from the folder in the first, and prints the result. */
 import { toRegistry } from '@oncue/core/internal'
 import { loadModules } from '../src/run/modules.ts'
 

@@ -21,8 +21,8 @@ beforeEach(async () => {
 afterEach(() => folder.remove())
 
 /**
- * In a process of its own: in this one vitest stands between an import and Node. Answers the topics,
- * or what was wrong.
+ * In a process of its own, because in this one vitest intercepts imports. Returns the topics,
+ * or the error.
  */
 async function load(...specifiers: string[]): Promise<{ topics?: string[]; error?: LoadError }> {
   const { stdout } = await promisify(execFile)(process.execPath, [LOADER, folder.path, ...specifiers])
@@ -56,7 +56,7 @@ describe('a module is loaded', () => {
     expect(await load(`./${name}`)).toEqual({ topics: ['hello'] })
   })
 
-  test('that is a package, as seen from the folder', async () => {
+  test('that is a package, resolved from the folder', async () => {
     const home = join(folder.path, 'node_modules/our-jobs')
     await mkdir(home, { recursive: true })
     await folder.write('node_modules/our-jobs/package.json', '{"type":"module","exports":"./main.js"}')
@@ -69,7 +69,7 @@ describe('a module is loaded', () => {
     expect(await load('jobs.mjs', './jobs.mjs', file)).toEqual({ topics: ['hello'] })
   })
 
-  test('with others, one of which brings middleware alone', async () => {
+  test('with others, one of which has only middleware', async () => {
     await folder.write('one.mjs', `export const workers = { one: ${HANDLER} }`)
     await folder.write('two.mjs', `export const workers = { two: ${HANDLER} }`)
     await folder.write('around.mjs', 'export const middleware = async (job, ctx, next) => next()')
@@ -85,7 +85,7 @@ describe('a module is loaded', () => {
   })
 })
 
-describe('a module that cannot be used is refused, saying', () => {
+describe('a module that cannot be used is refused with a message that says', () => {
   const good = `export const workers = { hello: ${HANDLER} }`
   const BROKEN: [what: string, file: string, text: string, says: RegExp][] = [
     ['that it has no handlers', 'a.mjs', 'export const jobs = {}', /^a\.mjs exports no `workers`$/],
@@ -95,7 +95,7 @@ describe('a module that cannot be used is refused, saying', () => {
       'export const workers = {}',
       /^no handlers in \.\/a\.mjs$/,
     ],
-    ['that workers is no object', 'a.mjs', 'export const workers = 7', /^a\.mjs exports 7 as `workers`$/],
+    ['that workers is not an object', 'a.mjs', 'export const workers = 7', /^a\.mjs exports 7 as `workers`$/],
     [
       'which handler is no function',
       'a.mjs',
@@ -108,7 +108,12 @@ describe('a module that cannot be used is refused, saying', () => {
       `${good}\nexport const middleware = [1]`,
       /^a\.mjs: `middleware` must be a function/,
     ],
-    ['that a hook is no function', 'a.mjs', `${good}\nexport const setup = {}`, /^a\.mjs: `setup` must be/],
+    [
+      'that a hook is not a function',
+      'a.mjs',
+      `${good}\nexport const setup = {}`,
+      /^a\.mjs: `setup` must be/,
+    ],
     [
       'file and line of a syntax error in an ES module',
       'a.mjs',
@@ -179,7 +184,7 @@ describe('a module that cannot be used is refused, saying', () => {
     expect(error?.message).toBe('two handlers for the topic "hello": in one.mjs and in two.mjs')
   })
 
-  test('the file and line of a syntax error in what it imports', async () => {
+  test('the file and line of a syntax error in an imported file', async () => {
     await folder.write('a.mjs', `import './deep.mjs'\n${good}`)
     await folder.write('deep.mjs', '\nconst = 1')
     expect((await load('./a.mjs')).error?.message).toMatch(/^a\.mjs cannot be read at .*deep\.mjs:2: /)
@@ -196,7 +201,7 @@ describe('a module that cannot be used is refused, saying', () => {
     })
   })
 
-  test('what is wrong with a definition, and where the module made it', async () => {
+  test('what is wrong with a definition, and where the module makes it', async () => {
     const core = fileURLToPath(new URL('../../../packages/core/src/index.ts', import.meta.url))
     await folder.write('a.mjs', `import { defineJobs } from '${core}'\n\ndefineJobs({ hello: 7 })`)
     const { error } = await load('./a.mjs')
@@ -219,7 +224,7 @@ describe('the hooks of modules', () => {
     `export const setup = ${says(`${name} is set up`)}\nexport const close = ${says(`${name} is closed`)}`
   const said = (stdout: string) => [...stdout.matchAll(/"msg":"(\w+ is [\w ]+)"/g)].map(([, word]) => word)
 
-  test('run around all jobs: setup in order, close in the opposite one', async () => {
+  test('run around all jobs: setup in order, close in the opposite order', async () => {
     await folder.write('first.mjs', hooks('first'))
     await folder.write('jobs.mjs', `${hooks('second')}\nexport const workers = { hello: ${HANDLER} }`)
     const args = ['--once', '--json', '--import', './first.mjs', '--import', './jobs.mjs']
@@ -235,7 +240,7 @@ describe('the hooks of modules', () => {
     expect(stdout.indexOf('second is closed')).toBeGreaterThan(stdout.indexOf('worker stopped'))
   })
 
-  test('keep the worker from starting when one cannot be set up, and close the others', async () => {
+  test('keep the worker from starting when one fails to set up, and close the others', async () => {
     await folder.write('first.mjs', hooks('first'))
     const broken = 'export const setup = async () => { throw new Error("no licence") }'
     await folder.write('jobs.mjs', `${broken}\nexport const workers = { hello: ${HANDLER} }`)
@@ -245,7 +250,7 @@ describe('the hooks of modules', () => {
     expect(said(stdout)).toEqual(['first is set up', 'first is closed'])
   })
 
-  test('hear of jobs that failed permanently', async () => {
+  test('are called for jobs that failed permanently', async () => {
     const database = `file:${join(folder.path, 'test.db')}`
     await migrate(database)
     const store = await openStore(database)

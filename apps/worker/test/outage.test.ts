@@ -20,7 +20,7 @@ async function sessionOn(bench: Bench): Promise<PostgresSession> {
   return session
 }
 
-/** Lets time pass. What it measures takes time by its nature. */
+/** Lets real time pass, where the test measures something that needs it. */
 async function pass(ms: number): Promise<void> {
   const over = performance.now() + ms
   await until(() => performance.now() >= over, ms + 10_000)
@@ -30,7 +30,7 @@ const REPORT = 'claiming and settling jobs failed'
 const reports = (log: TestLog) => log.of('error').filter((line) => line.startsWith(REPORT)).length
 
 describeBoth('ends that cannot be written', (bench) => {
-  it('are kept and written later, and meanwhile little is claimed and little is tried', async () => {
+  it('are kept and written later; meanwhile few jobs are claimed and few writes are tried', async () => {
     const store = await bench.open()
     let isAway = true
     let attempts = 0
@@ -38,7 +38,7 @@ describeBoth('ends that cannot be written', (bench) => {
       attempts += 1
       throw new OncueError('DATABASE_UNAVAILABLE', 'away')
     }
-    /** The real one, whose writes of ends fail for a while. */
+    /** The real store, whose settles fail for a while. */
     const faulty: Store = new Proxy(store, {
       get(target, name) {
         if (name === 'settleAndClaim') {
@@ -59,10 +59,10 @@ describeBoth('ends that cannot be written', (bench) => {
     }
     const worker = await bench.start({ store: faulty, leaseMs: 1_000, log, workers: { mail } })
     await until(() => worker.stats().unsettled > 0)
-    // Longer than the lease: the runs are beaten for until their ends are written.
+    // Longer than the lease: the runs get heartbeats until their ends are written.
     await pass(1_500)
     expect(worker.stats()).toMatchObject({ running: 0, stale: 0 })
-    // Ten slots, and a batch that was asked for before the first end failed.
+    // Ten slots, and a batch that was requested before the first write failed.
     expect(worker.stats().claimed).toBeLessThanOrEqual(510)
     expect(attempts).toBeLessThan(20)
     expect(reports(log)).toBe(1)
@@ -75,12 +75,12 @@ describeBoth('ends that cannot be written', (bench) => {
   })
 })
 
-describeBoth('a claim whose answer was lost', (bench) => {
-  it.each(['and so is the connection', 'alone'])('is made up for before a drain ends: %s', async (what) => {
+describeBoth('a claim whose result was lost', (bench) => {
+  it.each(['and so is the connection', 'alone'])('is recovered before a drain ends: %s', async (what) => {
     const store = await bench.open()
     let isLost = false
     let isAway = what !== 'alone'
-    /** The real one, which loses the answer to the first claim of a drain. */
+    /** The real store, which loses the result of the first claim of a drain. */
     const faulty: Store = new Proxy(store, {
       get(target, name) {
         if (name === 'settleAndClaim') {
@@ -108,7 +108,7 @@ describeBoth('a claim whose answer was lost', (bench) => {
 })
 
 describePostgres('a worker on a Postgres', (bench) => {
-  it('whose backends are terminated under load goes on, and runs each job once', async () => {
+  it('whose backends are terminated under load continues, and runs each job once', async () => {
     const session = await sessionOn(bench)
     const store = await bench.open()
     const log = new TestLog()
@@ -138,7 +138,7 @@ describePostgres('a worker on a Postgres', (bench) => {
     expect(ids.filter((id) => runs.get(id) !== 1)).toEqual([])
   })
 
-  it('whose presence is cut and comes back keeps its runs', async () => {
+  it('whose presence is cut and restored keeps its runs', async () => {
     const session = await sessionOn(bench)
     const store = await bench.open()
     const [id = ''] = await store.enqueue(someJobs(1, 'long'))
@@ -149,7 +149,7 @@ describePostgres('a worker on a Postgres', (bench) => {
     const rival = await bench.start({ store: await bench.open(), workers })
     const cut = `select pg_terminate_backend(pid) from pg_stat_activity where application_name = $1`
     expect(await session.query(cut, [`oncue presence ${worker.id}`])).toEqual([[true]])
-    // The rival looks once a second, and declares dead who is missing for most of one.
+    // The rival polls once a second, and declares a worker dead that is missing for most of one.
     await pass(2_500)
     expect(rival.stats().running).toBe(0)
     gate.open()
@@ -157,7 +157,7 @@ describePostgres('a worker on a Postgres', (bench) => {
     expect(await store.get(id)).toMatchObject({ run: 1, crashes: 0 })
   })
 
-  it('that has no connection left: reports it, tries now and then, and goes on when there are some', async () => {
+  it('that has no connection left: reports it, retries now and then, and continues when there are some', async () => {
     const proxy = await proxyTo(bench)
     const outside = await bench.open()
     const store = await bench.open({ url: proxy.url })
@@ -220,7 +220,7 @@ describePostgres('a worker on a Postgres', (bench) => {
     },
   )
 
-  it('whose connections are half-open: what hangs is given up, and both claims and events find others', async () => {
+  it('whose connections are half-open: hanging calls time out, and both claims and events use new connections', async () => {
     const proxy = await proxyTo(bench)
     const outside = await bench.open()
     const store = await bench.open({ url: proxy.url, poolSize: 2 })
@@ -240,7 +240,7 @@ describePostgres('a worker on a Postgres', (bench) => {
     expect(worker.stats()).toMatchObject({ stale: 0, lost: 0 })
   })
 
-  it('that keeps its only connection busy: it waits for it, without asking again and again', async () => {
+  it('that keeps its only connection busy: waits for it, without retrying in between', async () => {
     const session = await sessionOn(bench)
     const outside = await bench.open()
     const store = await bench.open({ poolSize: 1 })
@@ -265,7 +265,7 @@ describePostgres('a worker on a Postgres', (bench) => {
     expect(reports(log)).toBe(0)
   })
 
-  it('that vanishes without a word: it stops all the same, and says what it could not write', async () => {
+  it('that disappears silently: stops all the same, and reports what it could not write', async () => {
     const proxy = await proxyTo(bench)
     const outside = await bench.open()
     const store = await openStore(proxy.url)
@@ -288,7 +288,7 @@ describePostgres('a worker on a Postgres', (bench) => {
     gate.open()
     const began = performance.now()
     await worker.stop({ graceMs: 500 })
-    // Ten seconds for the last writes, and three each for those who say goodbye.
+    // Ten seconds for the last writes, and three each for parts that sign off.
     expect(performance.now() - began).toBeLessThan(25_000)
     expect(log.of('error')).toContainEqual(expect.stringContaining('stopped before all runs were settled'))
     expect(log.of('info').at(-1)).toBe('worker stopped')
@@ -296,7 +296,7 @@ describePostgres('a worker on a Postgres', (bench) => {
     await store.close()
   })
 
-  it('whose listening connection is half-open: polls find the jobs, and are no more than polls', async () => {
+  it('whose listening connection is half-open: polls find the jobs, at the usual rate', async () => {
     const proxy = await proxyTo(bench)
     const store = await bench.open({ url: proxy.url })
     const worker = await bench.start({ store, pollMs: 300, workers: { mail: () => null } })
@@ -310,13 +310,13 @@ describePostgres('a worker on a Postgres', (bench) => {
       await until(() => worker.stats().settled.complete === n)
     }
     const polls = (performance.now() - began) / 300
-    // Each job also costs the claim that comes with its end, and another look.
+    // Each job also costs the claim that comes with its settle, and one more poll.
     expect(worker.stats().claims - claims).toBeLessThan(polls + 3 * 3 + 2)
   })
 })
 
 describe('a worker on a Postgres of its own', () => {
-  /** Undone after the test, last to first. */
+  /** Cleaned up after the test, last to first. */
   const cleanups: (() => Promise<unknown>)[] = []
   afterEach(async () => {
     for (const cleanup of cleanups.splice(0).reverse()) await cleanup()
@@ -333,7 +333,7 @@ describe('a worker on a Postgres of its own', () => {
     return { server, store, log, worker }
   }
 
-  it('that is killed and started again under load: reports once each time, loses nothing', async () => {
+  it('that is killed and restarted under load: reports it once each time, loses nothing', async () => {
     const { server, store, log, worker } = await serve({ nap: () => nap(5) })
     const ids = await store.enqueue(someJobs(2_000, 'nap'))
     for (let kill = 1; kill <= 2; kill++) {
@@ -360,14 +360,15 @@ describe('a worker on a Postgres of its own', () => {
       (await readFile(server.logFile, 'utf8'))
         .split('\n')
         .filter((line) => /LOG: +(statement|execute)/.test(line))
-    // It takes a few claims to know that nothing is going on.
+    // It takes a few claims to find that the queue is idle.
     await until(() => worker.stats().claims > 4)
     const before = await statements()
     const began = performance.now()
     await pass(16_000)
     const sent = (await statements()).slice(before.length)
     const seconds = (performance.now() - began) / 1_000
-    // Measured: 1.8. Whatever happens every ten seconds or so may fall into this time once more than its share.
+    // Measured: 1.8. Something that happens every ten seconds or so may fall into this window once more than on
+    // average.
     expect(sent.length, sent.join('\n')).toBeLessThanOrEqual(2 * seconds + 2)
   })
 })

@@ -135,7 +135,7 @@ type Case = {
 }
 
 const both = (expected: Expected) => ({ left: expected, none: expected })
-/** Retried while it can be, then failed, for the same reason. */
+/** Retried while possible, then failed, for the same reason. */
 const charged = (why: Partial<Expected> = {}) => ({ left: retried(why), none: failed(why) })
 const timeout = { code: 'JOB_TIMEOUT', class: 'OncueError' }
 
@@ -211,8 +211,8 @@ const CASES: Case[] = [
   { how: 'ignores its signal', aborted: 'lost', ...both(untouched) },
 ]
 
-describe.each(DIALECTS)('how a handler ends decides what becomes of its job, on %s', (_, createDatabase) => {
-  // One database for all rows, which have a queue each, since there are many.
+describe.each(DIALECTS)('the end of a handler decides the outcome of its job, on %s', (_, createDatabase) => {
+  // One database for all rows, each with its own queue, because there are many.
   let database: TestDatabase
   let store: Store
   let queues = 0
@@ -235,7 +235,7 @@ describe.each(DIALECTS)('how a handler ends decides what becomes of its job, on 
     async ({ how, topic, aborted, maxRetries, expected }) => {
       queues += 1
       const execution = Execution.with(store, workers, { abandonMs: 20 })
-      // A timeout comes by itself, all else from outside.
+      // A timeout happens by itself, all else comes from outside.
       const timeoutMs = aborted === 'timeout' ? 10 : undefined
       const options: EnqueueOptions = { maxRetries, timeoutMs, queue: `q${queues}` }
       const run = await execution.start(topic, { how }, options)
@@ -262,7 +262,7 @@ describeBoth('a payload that no longer fits its schema', (bench) => {
   })
 })
 
-describe('the pause before a retry', () => {
+describe('the delay before a retry', () => {
   const fixed = (baseDelay: number) => ({ strategy: 'fixed', baseDelay }) as const
   const defined = defineJobs({
     own: job({ input: z.unknown(), retry: fixed(2_000) }),
@@ -275,7 +275,7 @@ describe('the pause before a retry', () => {
 
   describeBoth('follows', (bench) => {
     test.each([
-      ['the job, if it says when', 'own', { retry: fixed(1_000) }, 1_000],
+      ['the job, if it has a policy', 'own', { retry: fixed(1_000) }, 1_000],
       ['then the topic', 'own', {}, 2_000],
       ['then the environment', 'none', {}, 3_000],
     ])('%s', async (_, topic, options, delay) => {

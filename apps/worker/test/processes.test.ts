@@ -3,16 +3,16 @@ import type { Store } from '@oncue/db'
 import { expect, it } from 'vitest'
 import { describeBoth, someJobs, until, type WorkerProcess } from './harness.ts'
 
-/** For tests that wait for as long as there is progress. */
+/** For tests that wait as long as there is progress. */
 const LONG_MS = 600_000
 
 /** Real processes, ended by real signals. */
 describeBoth('worker processes', (bench) => {
   const read = (store: Store, ids: readonly JobId[]) => Promise.all(ids.map((id) => store.get(id)))
 
-  it('killed with SIGKILL: its job runs elsewhere within seconds, and only what had started is charged', async () => {
+  it('killed with SIGKILL: the jobs run elsewhere within seconds, and only started ones are charged', async () => {
     const store = await bench.open()
-    // So that it knows jobs as short, and prefetches.
+    // So that it has measured jobs as short, and prefetches.
     await store.enqueue(someJobs(200, 'noop'))
     const victim = await bench.spawn({ concurrency: 2 })
     await until(async () => (await store.stats()).completed === 200)
@@ -24,7 +24,7 @@ describeBoth('worker processes', (bench) => {
     const killedAt = performance.now()
     await victim.kill()
     await until(() => heir.started.length === 5)
-    // Within 2 s on a quiet machine; without presence it would be the 30 s of the lease.
+    // Within 2 s on an idle machine; without presence it would take the 30 s of the lease.
     expect(performance.now() - killedAt).toBeLessThan(5_000)
     heir.tell({ finish: true })
     await until(async () => (await store.stats()).completed === 205)
@@ -53,7 +53,7 @@ describeBoth('worker processes', (bench) => {
       await until(async () => (await store.get(id))?.status === 'completed')
       paused.tell({ finish: true })
       paused.child.kill('SIGCONT')
-      // Refused, or told by a heartbeat before it was sent.
+      // Its end is refused, or a heartbeat reported the loss before it was sent.
       await until(async () => (await statsOf(paused)).every(({ stale, lost }) => stale + lost === 1))
       paused.child.kill('SIGTERM')
       expect(await paused.exited).toEqual({ code: 0, signal: null })
@@ -61,7 +61,7 @@ describeBoth('worker processes', (bench) => {
     },
   )
 
-  it('told to stop by five SIGTERMs: one clean exit, and nothing is lost', async () => {
+  it('stopped by five SIGTERMs: exits once and cleanly, and nothing is lost', async () => {
     const store = await bench.open()
     const ids = await store.enqueue(someJobs(4, 'hold'))
     const child = await bench.spawn({ concurrency: 3 })
@@ -89,7 +89,7 @@ describeBoth('worker processes', (bench) => {
     expect(rival.started).toEqual([])
   })
 
-  it('whose handler never lets go of the event loop: the process ends, that job is charged and no other', async () => {
+  it('whose handler blocks the event loop for ever: the process ends, and only that job is charged', async () => {
     const store = await bench.open()
     const others = await store.enqueue(someJobs(2, 'hold'))
     const child = await bench.spawn({ concurrency: 3, leaseMs: 2_000, abandonMs: 0 })
@@ -108,7 +108,7 @@ describeBoth('worker processes', (bench) => {
     expect(await read(store, others)).toMatchObject([uncharged, uncharged])
   })
 
-  it('a hundred workers on one queue: every job runs once, and none of them starves', {
+  it('a hundred workers on one queue: every job runs once, and no worker starves', {
     timeout: LONG_MS,
   }, async () => {
     const store = await bench.open()
@@ -136,7 +136,7 @@ describeBoth('worker processes', (bench) => {
     await expect.poll(() => sumOf(processes)).toMatchObject({ stale: 0 })
     const { completed, failed } = await store.stats()
     expect(completed + failed).toBe(total)
-    // It takes three bad runs in a row: one in 27.
+    // It takes three failed runs in a row: one job in 27.
     expect(failed).toBeGreaterThan(total / 54)
     expect(failed).toBeLessThan(total / 14)
     const { claimed, settled } = await sumOf(processes)
@@ -145,7 +145,7 @@ describeBoth('worker processes', (bench) => {
   })
 })
 
-/** One that is paused within a transaction holds up every writer of a SQLite file: not what is meant here. */
+/** Paused outside a transaction: within one it would block every writer of a SQLite file. */
 async function pauseBetweenWrites({ child }: WorkerProcess, store: Store): Promise<void> {
   for (;;) {
     child.kill('SIGSTOP')
@@ -158,7 +158,7 @@ async function pauseBetweenWrites({ child }: WorkerProcess, store: Store): Promi
   }
 }
 
-/** However long it takes on a loaded machine: it is given up only when nothing has ended for a while. */
+/** Takes as long as needed on a loaded machine: gives up only when no job has ended for a while. */
 async function untilDone(store: Store): Promise<void> {
   for (let last = -1; ; ) {
     const { pending, processing, completed, failed } = await store.stats()

@@ -11,7 +11,7 @@ beforeEach(async () => {
 })
 afterEach(() => rm(folder, { recursive: true }))
 
-test('a service is called like the nearest package that has a name', async () => {
+test('a service has the name of the nearest package that has one', async () => {
   const inner = join(folder, 'dist/server')
   await mkdir(inner, { recursive: true })
   await writeFile(join(folder, 'package.json'), '{"name":"@acme/billing"}')
@@ -24,7 +24,7 @@ test('a service is called like the nearest package that has a name', async () =>
   expect(defaultService(inner)).toBe('reports')
 })
 
-test('a service without a package is called default', () => {
+test('a service without a package has the name default', () => {
   expect(defaultService(folder)).toBe('default')
 })
 

@@ -5,7 +5,7 @@ import { expect, it, onTestFinished } from 'vitest'
 import { startWorker, type WorkerOptions } from '../src/index.ts'
 import { someJobs, TestLog, until } from './harness.ts'
 
-/** A worker on SQLite whose clock moves only when it is moved. A run that waits for hours takes no time here. */
+/** A worker on SQLite whose clock moves only when a test moves it. A run that waits for hours takes no time here. */
 async function simulated(workers: WorkerOptions['workers'], options: Partial<WorkerOptions> = {}) {
   const runtime = simulate()
   const store = await openStore(':memory:', { runtime })
@@ -30,7 +30,7 @@ it('runs a delayed job at its time', async () => {
   await worker.stop()
 })
 
-it('stores log lines with the time at which they were written, not that of the write', async () => {
+it('stores log lines with the time at which they were logged, not that of the write', async () => {
   const written: number[] = []
   const { runtime, store, worker } = await simulated({
     talks: async (_, { log }) => {
@@ -54,7 +54,7 @@ it('stores log lines with the time at which they were written, not that of the w
   await worker.stop()
 })
 
-it('keeps the lease of a run of ten minutes, and times it out then', async () => {
+it('extends the lease of a run for ten minutes, and then times it out', async () => {
   let aborted: unknown
   const deaf = (_: unknown, { signal }: JobContext) => {
     signal.addEventListener('abort', () => {

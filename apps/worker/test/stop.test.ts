@@ -9,7 +9,7 @@ const untilAborted = (_: unknown, { signal }: JobContext) =>
   new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
 
 describeBoth('stop', (bench) => {
-  it('gives back at once what has not started, uncharged, and waits for what runs', async () => {
+  it('releases at once what has not started, uncharged, and waits for running jobs', async () => {
     const store = await bench.open()
     await store.enqueue(someJobs(100, 'short'))
     const gate = new Gate()
@@ -28,7 +28,7 @@ describeBoth('stop', (bench) => {
     expect(await store.workers()).toEqual([])
   })
 
-  it('gives back what a claim brings that was under way, uncharged', async () => {
+  it('releases the jobs of a claim in progress, uncharged', async () => {
     const store = await bench.open()
     const ids = await store.enqueue(someJobs(5, 'mail'))
     const [asked, answered] = [new Gate(), new Gate()]
@@ -64,7 +64,7 @@ describeBoth('stop', (bench) => {
     expect(other.stats().settled.complete).toBe(3)
   })
 
-  it('aborts what still runs after the grace time, and gives it back uncharged', async () => {
+  it('aborts jobs that still run after the grace time, and releases them uncharged', async () => {
     const store = await bench.open()
     const ids = await store.enqueue(someJobs(3, 'long'))
     const worker = await bench.start({ store, workers: { long: untilAborted } })
@@ -88,7 +88,7 @@ describeBoth('stop', (bench) => {
     gate.open()
   })
 
-  it('is hurried by a second call, and a third does no harm', async () => {
+  it('is shortened by a second call, and a third has no effect', async () => {
     const store = await bench.open()
     const [id = ''] = await store.enqueue(someJobs(1, 'long'))
     const worker = await bench.start({ store, graceMs: 3_600_000, workers: { long: untilAborted } })
@@ -98,7 +98,7 @@ describeBoth('stop', (bench) => {
     expect(await store.get(id)).toMatchObject({ status: 'pending', retries: 0 })
   })
 
-  it('lets a drain end, since nothing will run any more', async () => {
+  it('ends a drain, because nothing will run any more', async () => {
     const store = await bench.open()
     await store.enqueue(someJobs(1, 'long'))
     const worker = await bench.start({ store, workers: { long: untilAborted } })
@@ -119,7 +119,7 @@ function before(target: object, method: string, wait: () => Promise<void>): void
   })
 }
 
-/** What a worker does, one after the other, when it starts. */
+/** The steps of a starting worker, in order. */
 const STEPS: [title: string, hold: (store: Store, wait: () => Promise<void>) => void][] = [
   ['announces its topics', (store, wait) => before(store, 'announce', wait)],
   ['becomes present', (store, wait) => before(store, 'attend', wait)],
@@ -157,7 +157,7 @@ describeBoth('starting', (bench) => {
     expect(await store.workers()).toEqual([])
   })
 
-  it('can be stopped while the thread of the lease starts', async () => {
+  it('can be stopped while the lease thread starts', async () => {
     const store = await bench.open()
     const announced = new Gate()
     before(store, 'announce', async () => announced.open())
@@ -169,7 +169,7 @@ describeBoth('starting', (bench) => {
     expect(await store.workers()).toEqual([])
   })
 
-  it('and stopping twice does no harm', async () => {
+  it('and stopping twice has no effect', async () => {
     const store = await bench.open()
     const [announced, attended] = [vi.spyOn(store, 'announce'), vi.spyOn(store, 'attend')]
     const worker = new WorkerService({ ...options, store, log: new TestLog() })
@@ -183,7 +183,7 @@ describeBoth('starting', (bench) => {
 })
 
 describeBoth('the order of a stop', (bench) => {
-  /** Records the end of what a worker does, in order. */
+  /** Records the end of each part of a worker, in order. */
   function record(store: Store, order: string[]): void {
     const [settle, recordProgress, attend] = [store.settle, store.recordProgress, store.attend]
     const recorded = async <T>(what: string, work: Promise<T>): Promise<T> => {
@@ -232,7 +232,7 @@ describeBoth('the order of a stop', (bench) => {
     expect(await store.workers()).toEqual([])
   })
 
-  it('does not depend on a part that fails to stop: the lease is given up, and the failure is reported', async () => {
+  it('is kept when a part fails to stop: the lease is given up, and the failure is reported', async () => {
     const store = await bench.open()
     const subscribe = store.onWake.bind(store)
     vi.spyOn(store, 'onWake').mockImplementationOnce(async (...args) => {

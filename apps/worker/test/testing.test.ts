@@ -38,7 +38,7 @@ const workers = defineWorkers(jobs, {
   silent: () => {},
 })
 
-// SQLite alone: the inline mode has no other database.
+// SQLite only: the test worker has no other database.
 describe('createTestWorker', () => {
   const opened: TestWorker[] = []
   const open = async <Jobs extends typeof jobs>(options: Partial<TestWorkerOptions<Jobs>> = {}) => {
@@ -50,7 +50,7 @@ describe('createTestWorker', () => {
     for (const worker of opened.splice(0)) await worker.close()
   })
 
-  it('runs a job through the whole path, and answers what is stored', async () => {
+  it('runs a job through the whole path, and returns what is stored', async () => {
     const worker = await open()
     const done = await worker.run('digest', { userId: 'ada' })
     expectTypeOf(done.result).toEqualTypeOf<{ sent: number } | null>()
@@ -58,7 +58,7 @@ describe('createTestWorker', () => {
     expect(done.events).toMatchObject([{ type: 'log', data: { message: 'sending', fields: { to: 'ada' } } }])
   })
 
-  it('logs runs and jobs that failed, as a worker does', async () => {
+  it('logs runs and failed jobs, as a worker does', async () => {
     const log = new TestLog()
     const worker = await open({ log })
     await worker.run('flaky', {})
@@ -67,7 +67,7 @@ describe('createTestWorker', () => {
     expect(log.of('error')).toEqual(['job failed permanently'])
   })
 
-  it('gives the result as those who wait for it get it', async () => {
+  it('returns the result as callers that wait for it get it', async () => {
     const worker = await open()
     const done = await worker.run('receipt', {})
     expectTypeOf(done.result).toEqualTypeOf<{ at: Date; total: number } | null>()
@@ -83,7 +83,7 @@ describe('createTestWorker', () => {
 
   it('has the types of the definitions, and their checks', async () => {
     const worker = await open()
-    // @ts-expect-error a number is no user
+    // @ts-expect-error a number is not a user
     await expect(worker.run('digest', { userId: 5 })).rejects.toMatchObject({ code: 'INVALID_PAYLOAD' })
     // @ts-expect-error no such topic
     await expect(worker.run('digets', {})).rejects.toMatchObject({ code: 'UNKNOWN_TOPIC' })
@@ -106,7 +106,7 @@ describe('createTestWorker', () => {
     expect(await worker.store.get(waiting)).toMatchObject({ status: 'pending', retries: 0, crashes: 0 })
   })
 
-  it('drains what is due and what that leads to; other topics wait', async () => {
+  it('drains due jobs and those they lead to; other topics wait', async () => {
     const worker = await open()
     await worker.enqueue('parent', {})
     await worker.enqueue('digest', { userId: 'later' }, { delay: MINUTE })
@@ -120,7 +120,7 @@ describe('createTestWorker', () => {
 
   it('moves its clock only when told to, and runs each job when it is due', async () => {
     const worker = await open()
-    // Never due, and of nobody here: it must not keep the clock from moving.
+    // Never due, and of a topic without a handler here: it must not keep the clock from moving.
     await worker.enqueue('elsewhere', { n: 1 })
     const failed = await worker.run('flaky', {})
     expect(failed).toMatchObject({ status: 'pending', retries: 1, lastError: { message: 'attempt 1' } })
@@ -145,7 +145,7 @@ describe('createTestWorker', () => {
     expect(third?.finishedAt).toEqual(new Date(START.getTime() + 2 * MINUTE))
   })
 
-  it('tells of snoozed and cancelled jobs', async () => {
+  it('reports snoozed and cancelled jobs', async () => {
     const snooze = () => Promise.reject(new Snooze(MINUTE))
     const cancel = () => Promise.reject(new Cancel())
     const worker = await createTestWorker({ workers: { snooze, cancel }, now: START })
@@ -185,7 +185,7 @@ describe('createTestWorker', () => {
     )
   })
 
-  it('says why a job cannot run now', async () => {
+  it('reports why a job cannot run now', async () => {
     const worker = await open()
     await worker.store.pause('default')
     await expect(worker.run('digest', { userId: 'ada' })).rejects.toMatchObject({

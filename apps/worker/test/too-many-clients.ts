@@ -1,4 +1,4 @@
-/** What a server says that has no connection left: an ErrorResponse with its code and message. */
+/** The reply of a server that has no connection left: an ErrorResponse with its code and message. */
 export const TOO_MANY = errorResponse('53300', 'sorry, too many clients already')
 
 function errorResponse(code: string, message: string): Buffer {

@@ -16,7 +16,7 @@ describeBoth('two services with different schemas of one topic', (bench) => {
   const clash = (service: string) =>
     `topic report has a different schema in service ${service}; its jobs may fail in either`
 
-  it('are reported by the workers of both, once, and again when it comes again', async () => {
+  it('are logged by the workers of both, once, and again when the clash comes back', async () => {
     const store = await bench.open()
     const [ofFirst, ofSecond] = [new TestLog(), new TestLog()]
     const first = await bench.start({ store, service: 'billing', workers: byDay })
@@ -37,7 +37,7 @@ describeBoth('two services with different schemas of one topic', (bench) => {
     expect(ofFirst.of('warn')).toEqual([clash('reports'), clash('reports')])
   })
 
-  it('are none of the business of workers that do not serve the topic', async () => {
+  it('are not logged by workers that do not serve the topic', async () => {
     const store = await bench.open()
     const log = new TestLog()
     const workers = { bystander: async () => {} }

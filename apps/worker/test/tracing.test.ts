@@ -21,7 +21,7 @@ const TRACE_ID = '0af7651916cd43dd8448eb211c80319c'
 const SPAN_ID = 'b7ad6b7169203331'
 const TRACEPARENT = `00-${TRACE_ID}-${SPAN_ID}-01`
 
-/** Runs one job, and whatever it enqueues. */
+/** Runs one job, and the jobs that it enqueues. */
 async function run(bench: Bench, handler: Handler, options: EnqueueOptions = {}) {
   const store = await bench.open()
   const workers = { traced: handler, child: () => null }
@@ -68,7 +68,7 @@ describeBoth('spans of runs', (bench) => {
     ])
   })
 
-  it('belong to the trace of whoever enqueued the job', async () => {
+  it('belong to the trace of the code that enqueued the job', async () => {
     await run(bench, () => null, { trace: TRACEPARENT })
     const [span] = spans()
     expect(span?.spanContext().traceId).toBe(TRACE_ID)
@@ -76,14 +76,14 @@ describeBoth('spans of runs', (bench) => {
   })
 
   it.each(['nonsense', `00-${'0'.repeat(32)}-${SPAN_ID}-01`, `ff-${TRACE_ID}-${SPAN_ID}-01`])(
-    'begin a trace of their own where the job has none that can be read: %s',
+    'begin a new trace when the job has none that is valid: %s',
     async (trace) => {
       await run(bench, () => null, { trace })
       expect(spans()).toMatchObject([{ parentSpanContext: undefined }])
     },
   )
 
-  it('are active while the handler runs, and are carried on to what it enqueues', async () => {
+  it('are active while the handler runs, and passed on to the jobs that it enqueues', async () => {
     const seen: (string | undefined)[] = []
     const { store } = await run(
       bench,
@@ -128,7 +128,7 @@ describeBoth('spans of runs', (bench) => {
     ['an error', new TypeError('userId is missing'), 'TypeError', 'userId is missing'],
     ['a permanent error', new PermanentError('no such user'), 'PermanentError', 'no such user'],
     ['an error with a code', new OncueError('STORE_CLOSED', 'closed'), 'STORE_CLOSED', 'closed'],
-    ['what is no error', 'just a text', 'string', 'just a text'],
+    ['a value that is not an error', 'just a text', 'string', 'just a text'],
   ])('record %s', async (_, thrown, type, message) => {
     await run(bench, () => {
       throw thrown
@@ -144,7 +144,7 @@ describeBoth('spans of runs', (bench) => {
   it.each<[string, Error]>([
     ['snooze', new Snooze(60_000)],
     ['cancel', new Cancel('not wanted')],
-  ])('call a %s no error', async (signal, thrown) => {
+  ])('do not count a %s as an error', async (signal, thrown) => {
     await run(bench, () => {
       throw thrown
     })

@@ -3,7 +3,7 @@ import { openStore } from '@oncue/db'
 import { Gate, nap } from '@oncue/testing'
 import { silentLogger, startWorker, type WorkerOptions } from '../src/index.ts'
 
-/** A worker in a process of its own, told by its arguments what to be and by messages what to do. */
+/** A worker in a process of its own, configured by its arguments and controlled by messages. */
 export interface Said {
   readonly url: string
   readonly options: Omit<Partial<WorkerOptions>, 'store' | 'workers' | 'log'> & {
@@ -26,7 +26,7 @@ export type FromProcess =
 
 export interface ProcessStats {
   readonly claimed: number
-  /** In whichever way. */
+  /** However it ends. */
   readonly settled: number
   readonly completed: number
   readonly stale: number
@@ -50,10 +50,10 @@ const workers = {
     return process.pid
   },
 
-  /** Does not let the event loop turn for this long. */
+  /** Blocks the event loop for this long. */
   async block({ id, payload }: RunningJob) {
     tell({ started: id })
-    // So that the message above is on its way before the loop stands still.
+    // So that the message above is sent before the loop is blocked.
     await new Promise(setImmediate)
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, (payload as { ms: number }).ms)
     return process.pid

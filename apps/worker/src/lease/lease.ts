@@ -34,7 +34,7 @@ export function createLease(kind: 'thread' | 'inline', options: LeaseOptions): L
   }
 }
 
-/** How long the thread may take to leave. A database that is away must not keep a process from ending. */
+/** How long the thread may take to leave. A database that is down must not keep a process from ending. */
 const STOP_MS = 3_000
 const RESTART_MS = 1_000
 

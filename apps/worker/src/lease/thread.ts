@@ -76,7 +76,7 @@ async function start(signal: AbortSignal) {
     },
   })
 
-  /** The event loop of the process is blocked for good: only killing the process helps. */
+  /** The event loop of the process is blocked and will not turn again: only killing the process helps. */
   async function condemn(overdue: readonly KeptRun[]): Promise<void> {
     await withTimeout(settleAll(overdue), LAST_SETTLE_MS, () => {}).catch(() => {})
     const jobs: JobId[] = overdue.map(({ id }) => id)
