@@ -36,7 +36,7 @@ describe('OncueError', () => {
 describe('isOncueError', () => {
   const error: unknown = new OncueError('STALE_RUN', 'lost')
 
-  it('knows its own, by code if asked', () => {
+  it('recognises its own errors, and their code if one is given', () => {
     expect(isOncueError(error)).toBe(true)
     expect(isOncueError(error, 'STALE_RUN')).toBe(true)
     expect(isOncueError(error, 'INTERNAL')).toBe(false)
@@ -44,7 +44,7 @@ describe('isOncueError', () => {
     if (isOncueError(error)) expectTypeOf(error.code).toEqualTypeOf<ErrorCode>()
   })
 
-  it('knows the error of another copy of this package', () => {
+  it('recognises the errors of another copy of this package', () => {
     expect(isOncueError({ [Symbol.for('oncue.error')]: true, code: 'STALE_RUN' }, 'STALE_RUN')).toBe(true)
   })
 

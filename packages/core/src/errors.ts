@@ -16,9 +16,9 @@ type TrpcCode =
 interface ErrorSpec {
   readonly http: number
   readonly trpc: TrpcCode
-  /** The same call, unchanged, may succeed later by itself. */
+  /** The same call may succeed later, unchanged. */
   readonly retryable: boolean
-  /** What to do. An error may bring a more precise one. */
+  /** What to do. An error may have a more precise hint. */
   readonly hint: string
 }
 
@@ -34,7 +34,7 @@ const busy = (hint: string) => ({ http: 503, trpc: 'SERVICE_UNAVAILABLE', retrya
 
 /** Every error a user of Oncue can meet. `docs/errors.md` is tested against this table, both ways. */
 export const ERRORS = {
-  // What the caller sent
+  // Input of the caller
   INVALID_INPUT: badRequest('Correct the field named in the message.'),
   INVALID_TOPIC: badRequest(
     'Use letters, digits and _ . - /, at most 128 characters, with at most one "app:" prefix.',
@@ -62,7 +62,7 @@ export const ERRORS = {
   ),
   INVALID_MODULE: badRequest('Fix the module named in the message, then start the worker again.'),
 
-  // Who asks, and how
+  // Credentials and permissions
   UNAUTHORIZED: {
     http: 401,
     trpc: 'UNAUTHORIZED',
@@ -98,7 +98,7 @@ export const ERRORS = {
     hint: 'Send the header "content-type: application/json".',
   },
 
-  // What the job is, or is no longer
+  // State of the job
   UNKNOWN_PARENT: notFound('Enqueue the parent first, or in the same call.'),
   SCHEDULE_NOT_FOUND: notFound('Check the name; schedules in code exist once a worker has announced them.'),
   UNKNOWN_TOPIC: notFound('Define the topic with defineJobs, or start a worker that handles it.'),
@@ -109,7 +109,7 @@ export const ERRORS = {
   STALE_RUN: conflict('Discard the result: the job was cancelled, or another run owns it.'),
   DUPLICATE_ID: conflict('If this is a retry, the first call succeeded; otherwise prepare a new job.'),
 
-  // What people on call do
+  // Bulk operations, alerts and pairing
   COUNT_MISMATCH: conflict('Preview the bulk operation again, and send the count and asOf that it returns.'),
   FAILED_AGAIN: conflict(
     'Look at the error of these jobs and fix its cause, then start the bulk operation again.',
@@ -125,7 +125,7 @@ export const ERRORS = {
   ),
   PAIRING_REFUSED: forbidden('Create a new code: this one is wrong, used or expired.'),
 
-  // How a run ended
+  // Outcomes of a run
   INVALID_RESULT: broken('Return plain JSON that fits the output schema of the topic.'),
   JOB_TIMEOUT: {
     http: 504,
@@ -168,7 +168,7 @@ export const ERRORS = {
   MIGRATION_FAILED: broken('Read the cause, fix it and migrate again; the failed migration was rolled back.'),
   SCHEMA_TOO_NEW: down('Upgrade this process: a newer version of Oncue has migrated the database.'),
 
-  // The way to the API
+  // Connection to the API
   NETWORK_ERROR: busy('Check the URL, and that the API is up and reachable.'),
   REQUEST_TIMEOUT: {
     http: 504,

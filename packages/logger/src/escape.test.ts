@@ -7,16 +7,16 @@ describe('escapeLogLine', () => {
   it.each([
     ['a new line', 'a\nb', 'a\\nb'],
     ['a return', 'a\rb', 'a\\u000db'],
-    ['a command to the terminal', 'a\u001b[2Jb', 'a\\u001b[2Jb'],
-    ['one of eight bits', 'a\u009b2Jb', 'a\\u009b2Jb'],
-    ['a separator of lines', 'a\u2028b', 'a\\u2028b'],
-    ['another direction', 'a\u202eb', 'a\\u202eb'],
+    ['a terminal escape sequence', 'a\u001b[2Jb', 'a\\u001b[2Jb'],
+    ['an 8-bit escape sequence', 'a\u009b2Jb', 'a\\u009b2Jb'],
+    ['a line separator', 'a\u2028b', 'a\\u2028b'],
+    ['a change of direction', 'a\u202eb', 'a\\u202eb'],
     ['letters of any language', 'Zoë 中文 🎉', 'Zoë 中文 🎉'],
-  ])('a message is one line: %s', (_, msg, expected) => {
+  ])('makes a message one line: %s', (_, msg, expected) => {
     expect(escaped({ level: 30, msg })).toEqual({ level: 30, msg: expected })
   })
 
-  it('keeps the lines of a stack, and nothing else that moves a cursor', () => {
+  it('keeps the lines of a stack, and escapes everything else that moves the cursor', () => {
     const stack = 'Error: a\u001b[2J\r\n    at b'
     expect(escaped({ err: { stack } })).toEqual({ err: { stack: 'Error: a\\u001b[2J\\u000d\n    at b' } })
   })

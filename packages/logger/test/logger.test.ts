@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect, onTestFinished, test } from 'vitest'
 
-/** In a process of its own: the log writes to file descriptor 1. */
+/** Runs in a process of its own, because the log writes to file descriptor 1. */
 async function printed(options: object): Promise<string> {
   const program = `
     import { createLogger } from ${JSON.stringify(import.meta.resolve('../src/logger.ts'))}

@@ -11,7 +11,7 @@ describe('backoff', () => {
     expect(waits).toEqual([25, 50, 100, 200, 400, 800, 1_000, 1_000])
   })
 
-  test('is random in half of it', () => {
+  test('is random in its second half', () => {
     expect(backoff(0, LISTENER, fixed(1))).toBe(12.5)
     expect(backoff(9, LISTENER, fixed(1))).toBe(500)
   })
@@ -22,7 +22,7 @@ describe('backoff', () => {
     expect(backoff(2, retries, fixed(1))).toBeCloseTo(80)
   })
 
-  test('stays finite however often it is asked', () => {
+  test('stays finite for any number of attempts', () => {
     expect(backoff(10_000, LISTENER, fixed(0))).toBe(1_000)
   })
 })
@@ -39,7 +39,7 @@ describe('Outage', () => {
     }
   }
 
-  test('is logged when it begins and when it is over', async () => {
+  test('is logged when it begins and when it ends', async () => {
     const { lines, runtime, outage } = open()
     const error = Object.assign(new Error('away'), { code: 'DATABASE_UNAVAILABLE', hint: 'start it' })
     outage.failed(error)
@@ -58,7 +58,7 @@ describe('Outage', () => {
     ])
   })
 
-  test('waits for longer after each failure, and starts anew when it is over', () => {
+  test('waits longer after each failure, and starts over when it has ended', () => {
     const { outage } = open()
     const waits = Array.from({ length: 12 }, () => outage.failed(null))
     expect(waits[0]).toBeLessThanOrEqual(100)
@@ -67,7 +67,7 @@ describe('Outage', () => {
     expect(outage.failed(undefined)).toBeLessThanOrEqual(100)
   })
 
-  test('is not over by an attempt that began before another failed', () => {
+  test('does not end with an attempt that began before another one failed', () => {
     const { outage } = open()
     outage.failed(new Error('one'))
     const { mark } = outage

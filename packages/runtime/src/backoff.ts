@@ -5,13 +5,13 @@ export type BackoffOptions = {
   /** The longest wait before the first retry. */
   readonly firstMs: number
   readonly maxMs: number
-  /** By how much each wait is longer than the last; 2. */
+  /** The factor between two waits; 2. */
   readonly factor?: number | undefined
-  /** Which part of a wait is random; 0.5. Processes that failed together do not retry together. */
+  /** The random part of a wait; 0.5. Processes that failed together do not retry together. */
   readonly jitter?: number | undefined
 }
 
-/** How long to wait after the attempt of this number, counted from 0. */
+/** How long to wait after this attempt, counted from 0. */
 export function backoff(
   attempt: number,
   { firstMs, maxMs, factor = 2, jitter = 0.5 }: BackoffOptions,
@@ -30,7 +30,7 @@ export type OutageOptions = {
   readonly runtime?: Runtime | undefined
 }
 
-/** A time in which something keeps failing: logged once when it begins and once when it is over. */
+/** A time in which something keeps failing: logged once when it begins and once when it ends. */
 export class Outage {
   readonly #options: OutageOptions
   readonly #runtime: Runtime

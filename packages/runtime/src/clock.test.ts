@@ -10,7 +10,7 @@ const KINDS: [string, () => Runtime][] = [
 describe.each(KINDS)('%s', (_, create) => {
   const runtime = create()
 
-  test('runs what is set for the next turn in its order, without time passing', async () => {
+  test('runs work for the next turn in its order, without time passing', async () => {
     const ran: string[] = []
     runtime.after(0, () => ran.push('first'))
     const cancelled = runtime.after(0, () => ran.push('cancelled'))
@@ -27,7 +27,7 @@ describe.each(KINDS)('%s', (_, create) => {
     await runtime.sleep(60_000, { signal: stopping.signal })
   })
 
-  test('cancels what never started, and nothing twice', () => {
+  test('can cancel a timer that was never started, and one twice', () => {
     const timer = runtime.every(60_000, () => {})
     runtime.cancel(timer)
     runtime.cancel(timer)

@@ -2,8 +2,9 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import { Worker } from 'node:worker_threads'
 
 /**
- * The seam for time and chance. Whatever waits, measures or draws lots gets one of these passed in, so that it also runs
- * on the clock of a simulation. Secrets (tokens, pairing codes) come from `node:crypto` instead: they must not be predictable.
+ * The seam for time and random numbers. Code that waits, measures or draws a random number gets one of these passed
+ * in, so that it also runs on a simulated clock. Secrets (tokens, pairing codes) come from `node:crypto` instead:
+ * they must not be predictable.
  */
 export interface Runtime {
   /** Wall clock: milliseconds since 1970. May jump. */
@@ -41,7 +42,7 @@ export type SleepOptions = {
 
 export type ThreadOptions = { readonly name: string; readonly data: unknown }
 
-/** As much of a `Worker` of Node as is used. */
+/** The parts of Node's `Worker` that are used. */
 export interface Thread<Message = unknown> {
   on(event: 'message', listener: (message: Message) => void): unknown
   on(event: 'error', listener: (error: unknown) => void): unknown
@@ -54,7 +55,7 @@ export interface Thread<Message = unknown> {
 /** Longer waits would overflow: Node ends them after 1 ms. */
 const LONGEST_MS = 2 ** 31 - 1
 
-/** The real clock and real chance. The default everywhere, so that users pass nothing. */
+/** The real clock and real random numbers. The default everywhere, so that users pass nothing. */
 export const systemRuntime: Runtime = {
   now: () => Date.now(),
   monotonic: () => performance.now(),
@@ -62,7 +63,7 @@ export const systemRuntime: Runtime = {
   after: (ms, work) => (ms > 0 ? setTimeout(work, Math.min(ms, LONGEST_MS)) : setImmediate(work)),
   every: (ms, work) => setInterval(work, ms),
   cancel(timer) {
-    // Each of the two ignores what the other one made.
+    // Each of the two calls ignores timers of the other kind.
     clearTimeout(timer as NodeJS.Timeout | undefined)
     clearImmediate(timer as NodeJS.Immediate | undefined)
   },
@@ -72,7 +73,7 @@ export const systemRuntime: Runtime = {
   thread: (file, { name, data }) => new Worker(file, { name, workerData: data, execArgv: [] }),
 }
 
-/** How every runtime sleeps: a timer that a signal can end early. */
+/** Sleeps on any runtime: a timer that a signal can end early. */
 export function sleepBy(
   runtime: Pick<Runtime, 'after' | 'cancel'>,
   ms: number,

@@ -12,7 +12,7 @@ describe('durations', () => {
     ['0', 0],
   ])('%s is %i ms', (text, ms) => expect(parseDuration(text)).toBe(ms))
 
-  test.each(['', 's', '-1s', '1w', '1e3', '5 minutes', '9'.repeat(20)])('%j is none', (text) =>
+  test.each(['', 's', '-1s', '1w', '1e3', '5 minutes', '9'.repeat(20)])('%j is not a duration', (text) =>
     expect(parseDuration(text)).toBeNull(),
   )
 

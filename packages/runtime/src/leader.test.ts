@@ -3,7 +3,7 @@ import { Leader, Term } from './leader.ts'
 import { silentLogger } from './logger.ts'
 import { type Simulation, simulate } from './simulation.ts'
 
-/** Terms as a store keeps them, in memory. */
+/** Keeps terms like a store, in memory. */
 function createTerms(runtime: Simulation) {
   let leader: { by: string; until: number } | undefined
   return {
@@ -33,7 +33,7 @@ function open() {
 }
 
 describe('Leader', () => {
-  test('is one at a time, and another when it stops', async () => {
+  test('leads alone, and is replaced when it stops', async () => {
     const { runtime, leading, join } = open()
     const [one, other] = [join('one'), join('other')]
     one.start()
@@ -66,7 +66,7 @@ describe('Leader', () => {
   })
 })
 
-test('a term is taken and renewed by one process, and given to another when it ends', async () => {
+test('a term is taken and renewed by one process, and passes to another when it ends', async () => {
   const runtime = simulate()
   const store = createTerms(runtime)
   const termOf = (by: string) => new Term({ store, what: 'alerts', by, termMs: 3_000 })

@@ -12,13 +12,13 @@ export interface Terms {
 
 export interface TermOptions {
   readonly store: Terms
-  /** What is led, and by which process. */
+  /** The task, and the process that leads it. */
   readonly what: string
   readonly by: string
   readonly termMs: number
 }
 
-/** The right to lead, for work that asks each time whether it is this process's turn. */
+/** The right to lead, for work that checks each time whether this process leads. */
 export class Term {
   readonly #options: TermOptions
 
@@ -42,9 +42,9 @@ export class Term {
 export interface LeaderOptions extends TermOptions {
   /** For the log: `<who> is now the leader for <what>`; default: this process. */
   readonly who?: string | undefined
-  /** How often to try, and to renew. */
+  /** How often to try to lead, and to renew the term. */
   readonly tryMs: number
-  /** What only the leader runs. */
+  /** The services that only the leader runs. */
   readonly duties: readonly Service[]
   readonly log: Pick<Logger, 'info' | 'error'>
   readonly runtime?: Runtime | undefined

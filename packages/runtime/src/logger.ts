@@ -1,4 +1,4 @@
-/** What Oncue needs of a log: any pino fits, and so does a list in a test. */
+/** The log that Oncue needs: any pino logger fits, and so does a list in a test. */
 export interface Logger {
   debug(fields: object, message: string): void
   info(fields: object, message: string): void

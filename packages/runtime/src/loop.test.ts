@@ -18,7 +18,7 @@ function open(options: Partial<LoopOptions> = {}) {
 }
 
 describe('Loop', () => {
-  test('runs at once, and again after what its work returned', async () => {
+  test('runs at once, and again after the time that its work returned', async () => {
     const { runtime, ran, loop } = open()
     loop.start()
     await runtime.advance(250)
@@ -26,7 +26,7 @@ describe('Loop', () => {
     await loop.stop()
   })
 
-  test('starts and stops once, however often it is asked, and can be started again', async () => {
+  test('starts and stops once, however often it is called, and can be started again', async () => {
     const { runtime, ran, loop } = open()
     await loop.stop()
     loop.start()
@@ -42,7 +42,7 @@ describe('Loop', () => {
     await loop.stop()
   })
 
-  test('does not begin when it is stopped before, and a wake-up does not start it', async () => {
+  test('does not begin when it is stopped first, and a wake-up does not start it', async () => {
     const { runtime, ran, loop } = open()
     loop.start()
     const stopped = loop.stop()
@@ -99,7 +99,7 @@ describe('Loop', () => {
     await loop.stop()
   })
 
-  test('runs when it is woken, no earlier than its gap', async () => {
+  test('runs when it is woken, but not before its gap has passed', async () => {
     const { runtime, ran, loop } = open({ gapMs: 20 })
     loop.start()
     await runtime.advance(5)
@@ -113,7 +113,7 @@ describe('Loop', () => {
     await loop.stop()
   })
 
-  test('does not wait for its gap when it is due before', async () => {
+  test('does not wait for its gap when it is due earlier', async () => {
     const { runtime, ran, loop } = open({ gapMs: 1_000 })
     loop.start()
     await runtime.advance(90)
@@ -141,7 +141,7 @@ describe('Loop', () => {
     await loop.stop()
   })
 
-  test('goes on after a failure, with a back-off, and logs the outage once', async () => {
+  test('continues after a failure, with a back-off, and logs the outage once', async () => {
     const lines: string[] = []
     const write = (_: object, message: string) => void lines.push(message)
     let failures = 3
@@ -160,7 +160,7 @@ describe('Loop', () => {
     await loop.stop()
   })
 
-  test('waits for the run that is under way when it is stopped, and says so to it', async () => {
+  test('when it is stopped, waits for the run in progress and aborts its signal', async () => {
     const log: string[] = []
     const { runtime, loop } = open({
       log: { info() {}, error: (_, message) => void log.push(message) },

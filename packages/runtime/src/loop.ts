@@ -21,7 +21,7 @@ export interface LoopOptions {
   readonly runtime?: Runtime | undefined
 }
 
-/** Work that is repeated until it is stopped. A failure ends nothing: it is logged once and retried. */
+/** Repeats work until it is stopped. A failure does not end it: it is logged once and retried. */
 export class Loop implements Service {
   readonly #options: LoopOptions
   readonly #runtime: Runtime
@@ -39,9 +39,9 @@ export class Loop implements Service {
     if (this.#stopping) return
     this.#stopping = new AbortController()
     const { signal } = this.#stopping
-    // Raised by the last stop. A wake-up from here on is meant for this run.
+    // Raised by the last stop. A wake-up from here on is meant for the new run.
     this.#woken.clear()
-    // The last one may still be stopping.
+    // The previous run may still be stopping.
     this.#done = this.#done.then(() => this.#run(signal))
   }
 
@@ -78,7 +78,7 @@ export class Loop implements Service {
         waitMs = await work(signal)
         outage.worked()
       } catch (error) {
-        // What fails because it is being stopped is no outage.
+        // A failure caused by the stop is not an outage.
         if (!signal.aborted) waitMs = outage.failed(error)
       }
       if (signal.aborted) return

@@ -28,7 +28,7 @@ test('a service that fails to stop does not keep the others running', async () =
 describe('startAll', () => {
   const IN_ORDER = 'a starts, a runs, b starts, b runs, b stops, b stopped, a stops, a stopped'.split(', ')
 
-  /** Takes a turn to start and to stop, and records both ends of each. */
+  /** Takes one turn to start and one to stop, and records the beginning and the end of each. */
   const slow = (name: string, log: string[], atStart = () => {}): SlowService => ({
     async start() {
       log.push(`${name} starts`)
@@ -51,7 +51,7 @@ describe('startAll', () => {
     expect(log).toEqual(IN_ORDER)
   })
 
-  test('stops what has started when one fails to, and starts none after it', async () => {
+  test('stops those that have started when one fails to start, and starts no more', async () => {
     const log: string[] = []
     const fail = () => {
       throw new Error('the port is taken')
@@ -61,7 +61,7 @@ describe('startAll', () => {
     expect(log).toEqual(['start a', 'b starts', 'b stops', 'b stopped', 'stop a'])
   })
 
-  test('stops what has started when its signal is aborted in between', async () => {
+  test('stops those that have started when its signal is aborted in between', async () => {
     const log: string[] = []
     const stopping = new AbortController()
     const abort = () => stopping.abort(new Error('SIGTERM'))
@@ -70,7 +70,7 @@ describe('startAll', () => {
     expect(log).toEqual(IN_ORDER)
   })
 
-  test('does not wait for a start under way when its signal is aborted, but stops it, too', async () => {
+  test('does not wait for a start in progress when its signal is aborted, but stops it, too', async () => {
     const log: string[] = []
     const stopping = new AbortController()
     const start = () => {
@@ -91,7 +91,7 @@ describe('toService', () => {
       return async () => log.push('closed')
     }, 1_000)
 
-  test('is opened by a start and closed by a stop', async () => {
+  test('opens on start and closes on stop', async () => {
     const log: string[] = []
     const service = opened(log)
     await service.start()
@@ -99,14 +99,14 @@ describe('toService', () => {
     expect(log).toEqual(['opened', 'closed'])
   })
 
-  test('is closed as soon as it is open, if it is stopped meanwhile', async () => {
+  test('closes as soon as it is open, if it is stopped meanwhile', async () => {
     const log: string[] = []
     const service = opened(log)
     await Promise.all([service.start(), service.stop()])
     expect(log).toEqual(['opened', 'closed'])
   })
 
-  test('is not waited for longer than it may take to open', async () => {
+  test('does not wait longer than its limit for an open in progress', async () => {
     const runtime = simulate()
     const service = toService(() => new Promise(() => {}), 1_000, runtime)
     void service.start()
@@ -128,7 +128,7 @@ describe('abortable work', () => {
   const untilAborted = (signal: AbortSignal) =>
     new Promise<never>((_, reject) => signal.addEventListener('abort', () => reject(new Error('cut short'))))
 
-  test('is cut short by the signal, and fails with its reason', async () => {
+  test('is aborted by the signal, and fails with its reason', async () => {
     const stopping = new AbortController()
     const work = abortable(stopping.signal, untilAborted)
     stopping.abort(reason)
@@ -141,7 +141,7 @@ describe('abortable work', () => {
     await expect(failed).rejects.toThrow('no')
   })
 
-  test('leaves alone what has started when the signal comes later', async () => {
+  test('is not affected after it has started when the signal comes later', async () => {
     const stopping = new AbortController()
     const started = await abortable(stopping.signal, async (signal) => signal)
     stopping.abort(reason)

@@ -1,10 +1,10 @@
 import type { Runtime } from './clock.ts'
 import { withTimeout } from './timeout.ts'
 
-/** Something that runs until it is stopped. To start or stop it twice does no harm; it can be started again. */
+/** Something that runs until it is stopped. Starting or stopping it twice is harmless; it can be started again. */
 export interface Service {
   start(): void
-  /** Resolves when nothing of it is under way any more. */
+  /** Resolves when nothing of it is running any more. */
   stop(): Promise<void>
 }
 
@@ -72,7 +72,7 @@ export async function startAll(
       signal?.throwIfAborted()
     }
   } catch (error) {
-    // Why it did not start matters more than what its end was like.
+    // The reason why it did not start matters more than an error while stopping.
     await stopAll(started).catch(() => {})
     throw error
   }
@@ -84,8 +84,8 @@ export async function startAll(
 }
 
 /**
- * Runs `work` with a signal that follows `signal` until the work has ended: an abort then cuts a start short, and nothing
- * of what has started. Work that fails after an abort fails with its reason.
+ * Runs `work` with a signal that follows `signal` until the work has ended: an abort then interrupts a start, but not
+ * what has started. Work that fails after an abort fails with its reason.
  */
 export async function abortable<T>(
   signal: AbortSignal,

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { Signal } from './signal.ts'
 import { simulate } from './simulation.ts'
 
-test('a signal that was raised before is seen at once, and once', async () => {
+test('a signal that was raised earlier is seen at once, and only once', async () => {
   const runtime = simulate()
   const signal = new Signal(runtime)
   signal.raise()
@@ -23,7 +23,7 @@ test('a signal ends a wait, and its timer', async () => {
   expect(runtime.timers).toBe(0)
 })
 
-test('a wait without an end sets no timer', async () => {
+test('a wait without a limit sets no timer', async () => {
   const runtime = simulate()
   const signal = new Signal(runtime)
   const waiting = signal.wait()

@@ -1,6 +1,6 @@
 import { type Runtime, systemRuntime } from './clock.ts'
 
-/** Lets one reader wait until something happens, whatever it is and however often. */
+/** Lets one reader wait until something happens, however often it happens. */
 export class Signal {
   readonly #runtime: Runtime
   #isRaised = false
@@ -20,7 +20,7 @@ export class Signal {
     this.#isRaised = false
   }
 
-  /** At once if it was raised since the last time. False: `ms` passed without it. */
+  /** Resolves at once if it was raised since the last wait. False: `ms` passed without it. */
   async wait(ms = Number.POSITIVE_INFINITY, { unref = false } = {}): Promise<boolean> {
     if (!this.#isRaised) {
       await new Promise<void>((resolve) => {

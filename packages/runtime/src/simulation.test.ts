@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { simulate } from './simulation.ts'
 
 describe('simulate', () => {
-  test('runs timers in the order of their time, then of their making, each at its own time', async () => {
+  test('runs timers in the order of their times, then of their creation, each at its own time', async () => {
     const runtime = simulate({ now: 1_000 })
     const ran: [string, number][] = []
     const note = (name: string) => () => void ran.push([name, runtime.now()])
@@ -21,7 +21,7 @@ describe('simulate', () => {
     expect(runtime.timers).toBe(1)
   })
 
-  test('lets what a timer resolved set the next one within the same advance', async () => {
+  test('lets code that a timer resolved set the next one within the same advance', async () => {
     const runtime = simulate()
     const at: number[] = []
     const walk = async () => {
@@ -47,7 +47,7 @@ describe('simulate', () => {
     expect(runtime.timers).toBe(0)
   })
 
-  test('draws the same lots from the same seed, and others from another', () => {
+  test('draws the same numbers from the same start, and others from another', () => {
     const lots = (seed: number) => {
       const runtime = simulate({ seed })
       return [runtime.random(), runtime.uuid(), ...runtime.bytes(8)]

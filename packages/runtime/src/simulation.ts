@@ -1,7 +1,7 @@
 import { type Runtime, sleepBy, systemRuntime, type Timer } from './clock.ts'
 
 export interface Simulation extends Runtime {
-  /** Moves the clock on, timer by timer. After each one whatever it resolved gets to run. */
+  /** Advances the clock, timer by timer. After each one, the code that it resolved gets to run. */
   advance(ms: number): Promise<void>
   /** How many timers are set. */
   readonly timers: number
@@ -10,18 +10,18 @@ export interface Simulation extends Runtime {
 export type SimulationOptions = {
   /** Wall clock at the start, in milliseconds since 1970. */
   readonly now?: number | undefined
-  /** The same seed draws the same lots. */
+  /** The same value gives the same random numbers. */
   readonly seed?: number | undefined
 }
 
 type SimulatedTimer = Timer & { at: number; readonly work: () => void; readonly everyMs: number | undefined }
 
 /**
- * A runtime whose time stands still until it is moved. A turn of the event loop (`after(0, …)`) is not time and comes by
- * itself, so that work that never waits needs no `advance`.
+ * A runtime whose time stands still until it is advanced. A turn of the event loop (`after(0, …)`) is not time and
+ * happens by itself, so that work that never waits needs no `advance`.
  */
 export function simulate({ now = Date.UTC(2026, 0, 1), seed = 1 }: SimulationOptions = {}): Simulation {
-  /** In the order in which they were set, which decides between those of one moment. */
+  /** In the order in which they were set, which decides between timers of the same time. */
   const timers = new Set<SimulatedTimer>()
   const random = randomFrom(seed)
   let elapsed = 0
@@ -75,7 +75,7 @@ export function simulate({ now = Date.UTC(2026, 0, 1), seed = 1 }: SimulationOpt
   return simulation
 }
 
-/** Promises settle within a turn; what they set for the next turn has run after two. */
+/** Promises settle within a turn; work that they set for the next turn has run after two. */
 async function turns(): Promise<void> {
   for (let n = 0; n < 2; n++) await systemRuntime.sleep(0)
 }

@@ -3,21 +3,21 @@ import { simulate } from './simulation.ts'
 import { timeoutSignal, withTimeout } from './timeout.ts'
 
 describe('withTimeout', () => {
-  test('returns what the work returns in time, and leaves no timer', async () => {
+  test('returns the result of work that ends in time, and leaves no timer', async () => {
     const runtime = simulate()
     expect(await withTimeout(Promise.resolve('done'), 100, () => 'late', runtime)).toBe('done')
     await expect(withTimeout(Promise.reject(new Error('no')), 100, () => 1, runtime)).rejects.toThrow('no')
     expect(runtime.timers).toBe(0)
   })
 
-  test('goes on without work that takes too long', async () => {
+  test('does not wait for work that takes too long', async () => {
     const runtime = simulate()
     const result = withTimeout(new Promise<string>(() => {}), 100, () => 'late', runtime)
     await runtime.advance(100)
     expect(await result).toBe('late')
   })
 
-  test('can break the work off and wait for its end', async () => {
+  test('can abort the work and wait for its end', async () => {
     const runtime = simulate()
     let end = (_: string) => {}
     const work = new Promise<string>((resolve) => {

@@ -1,8 +1,8 @@
 import { type Runtime, systemRuntime, type Timer } from './clock.ts'
 
 /**
- * The result of `work`, or of `onTimeout` once `ms` have passed. `work` itself goes on: `onTimeout` may break it off, and
- * return it to wait for the end.
+ * The result of `work`, or of `onTimeout` once `ms` have passed. `work` itself continues: `onTimeout` may abort it,
+ * and return it to wait for the end.
  */
 export async function withTimeout<T>(
   work: Promise<T>,
@@ -19,7 +19,7 @@ export async function withTimeout<T>(
   return first === late ? onTimeout() : (first as T)
 }
 
-/** As `AbortSignal.timeout`: aborted after `ms`, with a `TimeoutError`. Does not keep the process alive. */
+/** Like `AbortSignal.timeout`: aborted after `ms`, with a `TimeoutError`. Does not keep the process alive. */
 export function timeoutSignal(ms: number, runtime: Runtime = systemRuntime): AbortSignal {
   const controller = new AbortController()
   const abort = () => controller.abort(new DOMException('The operation timed out', 'TimeoutError'))

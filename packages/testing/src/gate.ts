@@ -1,4 +1,4 @@
-/** A door that others wait at until a test opens it. */
+/** A gate that code waits at until a test opens it. */
 export class Gate<T = void> {
   readonly opened: Promise<T>
   open: (value: T) => void = () => {}

@@ -17,7 +17,7 @@ export interface RunOptions {
   readonly input?: string
 }
 
-/** Runs the file of a program to its end. The environment is only what is given. */
+/** Runs the file of a program to its end. Its environment has only the given variables. */
 export function runProgramFile(
   file: string,
   args: readonly string[],
@@ -27,14 +27,14 @@ export function runProgramFile(
     const child = execFile(process.execPath, [file, ...args], { env, cwd }, (error, stdout, stderr) =>
       resolve({ code: error ? Number(error.code) : 0, stdout, stderr }),
     )
-    // A process that does not read may be gone before it is written to.
+    // A process that does not read its input may be gone before it is written.
     child.stdin?.on('error', () => {}).end(input)
   })
 }
 
 type Line = Record<string, unknown> & { readonly msg: string }
 
-/** A process that goes on, and what it prints. The environment is only what is given. */
+/** A running process, and what it prints. Its environment has only the given variables. */
 export class Program {
   readonly child: ChildProcess
   /** The code, or the signal, that it ended with. */
@@ -56,7 +56,7 @@ export class Program {
     this.exit = once(child, 'close').then(([code, signal]) => (code ?? signal) as number | NodeJS.Signals)
   }
 
-  /** The lines of its log that are whole. */
+  /** The complete lines of its log. */
   get lines(): Line[] {
     const lines = this.stdout.split('\n').slice(0, -1)
     return lines.filter((line) => line.startsWith('{')).map((line) => JSON.parse(line) as Line)
@@ -86,7 +86,7 @@ export interface Folder {
   remove(): Promise<void>
 }
 
-/** Modules as users would write them. */
+/** Modules like those that users write. */
 export async function createFolder(): Promise<Folder> {
   const path = await mkdtemp(join(tmpdir(), 'oncue-modules-'))
   return {

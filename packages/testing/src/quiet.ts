@@ -1,7 +1,7 @@
 import { format } from 'node:util'
 import { afterEach } from 'vitest'
 
-/** A vitest setup file: whatever a test lets out to the console fails it, with what was said. */
+/** A vitest setup file: a test that writes to the console fails, with what it wrote. */
 const said: string[] = []
 
 for (const method of ['debug', 'error', 'info', 'log', 'trace', 'warn'] as const) {

@@ -10,17 +10,20 @@ export interface RelayOptions {
   readonly listen?: () => (chunk: Buffer) => void
 }
 
-/** A network between clients and a server that a test can break in any way. */
+/** A network between clients and a server, which a test can break in any way. */
 export class Relay {
   /** The address of the server, with the relay's port. */
   readonly url: string
   /** Connections that clients opened, and those that got `refusal`. */
   readonly counts = { opened: 0, refused: 0 }
-  /** Where new connections lead. Null: they are closed at once. */
+  /** Where new connections go. Null: they are closed at once. */
   target: string | null
   /** New connections get this in reply to their first message, and are closed. */
   refusal: Buffer | undefined
-  /** The next connection on which this text is sent breaks after the server has replied and before the client hears it. */
+  /**
+   * The next connection on which this text is sent breaks after the server has replied and before the client
+   * gets the reply.
+   */
   loseAnswerTo: string | undefined
   readonly #connected = new Gate<void>()
   readonly #server: Server
@@ -56,7 +59,7 @@ export class Relay {
     for (const { client } of this.#pairs) client.destroy()
   }
 
-  /** Leaves connections of this application open, and lets nothing through any more. Returns how many. */
+  /** Keeps connections of this application open, but lets nothing through any more. Returns how many. */
   freeze(application?: string): number {
     const frozen = [...this.#pairs].filter((pair) => [undefined, pair.application].includes(application))
     for (const { client, server } of frozen) {
@@ -66,7 +69,7 @@ export class Relay {
     return frozen.length
   }
 
-  /** Freezes all connections; new ones are accepted and hear nothing. */
+  /** Freezes all connections; new ones are accepted and get no reply. */
   vanish(): void {
     this.#hasVanished = true
     this.freeze()

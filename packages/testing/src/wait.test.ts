@@ -8,7 +8,7 @@ describe('until', () => {
     expect(looks).toBe(3)
   })
 
-  test('looks again after an error, and waits for promises', async () => {
+  test('retries after an error, and awaits promises', async () => {
     let looks = 0
     await until(async () => {
       looks += 1
@@ -18,13 +18,13 @@ describe('until', () => {
     expect(looks).toBe(3)
   })
 
-  test('says what did not come true', async () => {
+  test('says which condition was not met', async () => {
     await expect(until(() => 1 > 2, 20)).rejects.toThrow('Not so within 20 ms: () => 1 > 2')
   })
 })
 
 describe('eventually', () => {
-  test('returns what passes', async () => {
+  test('returns what the assertions return', async () => {
     let looks = 0
     const seen = await eventually(async () => {
       looks += 1
@@ -50,7 +50,7 @@ describe('observeFor', () => {
     expect(looks).toBeGreaterThan(2)
   })
 
-  test('fails at the first moment at which they do', async () => {
+  test('fails at the first moment at which the assertions do', async () => {
     let looks = 0
     const observing = observeFor(60_000, async () => expect(++looks).toBeLessThan(3))
     await expect(observing).rejects.toThrow('expected 3 to be less than 3')

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 
-/** Generous, because tests share two cores. What holds is noticed at once. */
+/** Generous, because tests share two cores. A condition that holds is noticed at once. */
 const TIMEOUT_MS = 30_000
 const INTERVAL_MS = 10
 
@@ -14,7 +14,7 @@ export async function until(condition: () => unknown, timeoutMs = TIMEOUT_MS): P
   }, timeoutMs)
 }
 
-/** Waits until assertions pass, and returns what they return. In the end the last failure is thrown. */
+/** Waits until assertions pass, and returns what they return. At the end the last failure is thrown. */
 export async function eventually<T>(
   assertions: () => T | Promise<T>,
   timeoutMs = TIMEOUT_MS,
@@ -40,7 +40,7 @@ export async function observeFor(ms: number, assertions: () => unknown): Promise
 }
 
 /**
- * Takes time: for handlers, actors and fake servers whose work has to last. It waits for nothing; a test that
- * waits uses one of the above.
+ * Takes time: for handlers, actors and fake servers whose work has to last. A test that waits for something
+ * uses one of the above.
  */
 export const nap = (ms: number): Promise<void> => delay(ms)

@@ -3,7 +3,7 @@ import type { JobId } from '../job/id.ts'
 import type { Job } from '../job/job.ts'
 import type { InputOf, JobDefinitions, PayloadOf, ResultOf, TopicOf } from './jobs.ts'
 
-/** What is said of a job only from outside: how it is stored, claimed and ended. */
+/** Fields that a handler does not see: how the job is stored, claimed and ended. */
 type NotRunning =
   | 'status'
   | 'result'
@@ -19,7 +19,7 @@ type NotRunning =
   | 'cancelAt'
   | 'updated'
 
-/** The job as its handler sees it: what a claim knows, with the payload parsed by its schema. */
+/** The job as its handler sees it: the fields of a claim, with the payload parsed by its schema. */
 export interface RunningJob<Topic extends string = string, Payload = unknown>
   extends Readonly<Omit<Job, NotRunning>> {
   readonly topic: Topic
@@ -28,7 +28,7 @@ export interface RunningJob<Topic extends string = string, Payload = unknown>
 
 type LogFields = Readonly<Record<string, unknown>>
 
-/** Lines that are kept with the job. */
+/** Log lines that are stored with the job. */
 export interface JobLog {
   debug(message: string, fields?: LogFields): void
   info(message: string, fields?: LogFields): void
@@ -56,15 +56,16 @@ export interface JobContext<
 
   /**
    * Runs `work` once for the whole job: a later run gets the stored result instead of running it again. The
-   * result is what JSON gives back, of at most 1 MB (1 048 576 bytes). If it cannot be stored, the job fails
-   * without a retry, because `work` has run. `name` has 1 to 255 characters and is the same in every run.
+   * result is the value after a round trip through JSON, of at most 1 MB (1,048,576 bytes). If it cannot be stored,
+   * the job fails without a retry, because `work` has run. `name` has 1 to 255 characters and is the same in every
+   * run.
    */
   step<Result>(
     name: string,
     work: (() => Result | Promise<Result>) & ReturnsStorable<Result>,
   ): Promise<Stored<Result>>
 
-  /** Stores where to go on; a later run finds it in `job.cursor`. */
+  /** Stores where to continue; a later run finds it in `job.cursor`. */
   checkpoint(cursor: unknown): Promise<void>
 
   /** Appends an event to the job's stream. */
@@ -85,7 +86,7 @@ export interface JobContext<
   ): Promise<JobId>
 }
 
-/** The parent follows from the call: `spawn` sets it, `enqueue` does not. */
+/** The parent is set by the call: `spawn` sets it, `enqueue` does not. */
 type ContextEnqueueOptions = Omit<EnqueueOptions, 'parentId'>
 
 /** Any throw is a failure that is retried by policy, except the signals: PermanentError, Snooze, Cancel. */
@@ -94,11 +95,11 @@ export type Handler<Jobs extends JobDefinitions, Topic extends TopicOf<Jobs>> = 
   ctx: JobContext<Jobs, Topic>,
 ) => Returned<ResultOf<Jobs, Topic>> | Promise<Returned<ResultOf<Jobs, Topic>>>
 
-/** A handler without a `return` returns void, which is stored as undefined is. */
+/** A handler without a `return` returns void, which is stored like undefined. */
 // biome-ignore lint/suspicious/noConfusingVoidType: it is the type of a function without a return
 type Returned<Result> = undefined extends Result ? Result | void : Result
 
-/** What JSON turns into nothing, `{}` or an error. */
+/** Values that JSON drops, turns into `{}` or refuses. */
 type NotJson =
   | bigint
   | symbol
@@ -125,7 +126,7 @@ type Stored<Value> =
           ? { [Key in keyof Value]: Stored<Value[Key]> }
           : Value
 
-/** So deep a type is searched for what JSON cannot hold; types may refer to themselves. */
+/** How deep a type is searched for what JSON cannot hold; types may refer to themselves. */
 type Deep = [1, 1, 1, 1, 1]
 
 /** The parts of `Value` that JSON cannot hold; `never` if there are none, or none that the type shows. */

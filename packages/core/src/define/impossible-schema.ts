@@ -24,8 +24,8 @@ interface Impossible {
 }
 
 /**
- * Refuses a schema with a place that no JSON value can fill: every job of it would be refused or fail. A union
- * needs one alternative that JSON can hold. What is transformed is checked by what goes in. At the top,
+ * Refuses a schema with a required value that JSON cannot hold: every job of it would be refused or fail. A union
+ * needs one alternative that JSON can hold. A transform is checked by its input. At the top,
  * undefined is stored as null.
  */
 export function assertPossible(schema: Schema, name: 'input' | 'output'): void {
@@ -37,7 +37,7 @@ export function assertPossible(schema: Schema, name: 'input' | 'output'): void {
   })
 }
 
-/** What was found in each schema. One that refers to itself counts as possible until it has been looked at. */
+/** The result for each schema. One that refers to itself counts as possible until it has been checked. */
 type Seen = Map<Schema, Impossible | undefined>
 
 function find(schema: Schema, path: string, seen: Seen): Impossible | undefined {
@@ -92,7 +92,7 @@ function look(schema: Schema, path: string, seen: Seen): Impossible | undefined 
     case 'lazy':
       return findInLazy(def.getter, path, seen)
     default:
-      // What takes anything, such as a transform; a default, whose value is there without one.
+      // Schemas that accept anything, such as a transform, or that need no input, such as a default.
       return undefined
   }
 }
@@ -103,12 +103,12 @@ function findInObject(def: z.core.$ZodObjectDef, path: string, seen: Seen): Impo
   const properties = Object.entries<Schema>(def.shape)
   return (
     first(properties, ([key, property]) => find(property, `${path}.${key}`, seen)) ??
-    // z.strictObject() says never here, which nothing fills and nothing has to.
+    // z.strictObject() has never here, for properties that need not exist.
     (def.catchall && find(def.catchall, `${path}[…]`, seen))
   )
 }
 
-/** Null and undefined beside it do not make a date possible. */
+/** Allowing null or undefined as well does not make a date possible. */
 function findInUnion(options: readonly Schema[], path: string, seen: Seen): Impossible | undefined {
   const found = options
     .filter((option) => option._zod.def.type !== 'null' && !isNothing(option))
@@ -116,7 +116,7 @@ function findInUnion(options: readonly Schema[], path: string, seen: Seen): Impo
   return found.every((one) => one !== undefined) ? found[0] : undefined
 }
 
-/** A schema that refers to one defined further down cannot be looked at yet. */
+/** A schema that refers to one defined further down cannot be checked yet. */
 function findInLazy(getter: () => Schema, path: string, seen: Seen): Impossible | undefined {
   let inner: Schema
   try {

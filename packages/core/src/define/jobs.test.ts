@@ -22,7 +22,7 @@ const jobs = defineJobs({
 type Jobs = typeof jobs
 
 describe('job', () => {
-  it('reads its retry options once, where a mistake is cheap', () => {
+  it('checks its retry options when it is defined', () => {
     expect(jobs.mail_digest).toMatchObject({
       maxRetries: 5,
       retry: { strategy: 'exponential_jitter' },
@@ -53,7 +53,7 @@ describe('job', () => {
     expect(() => job(config as never)).toThrow(message)
   })
 
-  it('is isolated only where it says so', () => {
+  it('is isolated only if its config says so', () => {
     const isolateOf = (isolate?: boolean | { memoryMb?: number }) =>
       job({ input: z.string(), isolate }).isolate
     expect(isolateOf(true)).toEqual({})
@@ -63,7 +63,7 @@ describe('job', () => {
   })
 
   it('does not compile with a wrong option', () => {
-    // @ts-expect-error a text is no priority
+    // @ts-expect-error a text is not a priority
     expect(() => job({ input: z.string(), priority: 'high' })).toThrow()
     // @ts-expect-error no such strategy
     expect(() => job({ input: z.string(), retry: { strategy: 'linear' } })).toThrow()
@@ -98,13 +98,13 @@ describe('a schema that no JSON can satisfy', () => {
     [z.intersection(z.object({ a: z.string() }), z.object({ at: z.date() })), 'job.input.at is z.date()'],
     [z.date().transform((date) => date.getTime()), 'job.input is z.date()'],
     [Node, 'job.input.at is z.date()'],
-  ])('is refused when the module is loaded, by name: %#', (schema, message) => {
+  ])('is refused when the module is loaded, with its path: %#', (schema, message) => {
     expect(() => job({ input: schema })).toThrow(expect.objectContaining({ code: 'INVALID_INPUT' }))
     expect(() => job({ input: schema })).toThrow(message)
     expect(() => job({ input: z.unknown(), output: schema })).toThrow(message.replace('input', 'output'))
   })
 
-  it('is looked for once in each schema, however unions refer to each other', () => {
+  it('is searched once per schema, however unions refer to each other', () => {
     let looks = 0
     let node: z.ZodType = z.string()
     for (let depth = 0; depth < 16; depth++) {
@@ -119,7 +119,7 @@ describe('a schema that no JSON can satisfy', () => {
     expect(looks).toBe(16)
   })
 
-  it('says what to write instead', () => {
+  it('is refused with what to write instead', () => {
     expect(() => job({ input: z.date() })).toThrow(
       expect.objectContaining({ hint: expect.stringContaining('z.coerce.date<string>()') }),
     )
@@ -146,19 +146,19 @@ describe('a schema that no JSON can satisfy', () => {
         throw new ReferenceError('further down')
       }),
     ],
-  ])('is none of these: %#', (schema) => {
+  ])('is not one of these: %#', (schema) => {
     expect(job({ input: schema, output: schema }).input).toBe(schema)
   })
 })
 
 describe('defineJobs', () => {
-  it('refuses a bad topic and what job() did not make', () => {
+  it('refuses an invalid topic and what job() did not make', () => {
     expect(() => defineJobs({ 'no good': job({ input: z.string() }) })).toThrow(
       'topic "no good" contains " "',
     )
-    // @ts-expect-error a config is no definition
+    // @ts-expect-error a config is not a definition
     expect(() => defineJobs({ mail: { input: z.string() } })).toThrow('jobs.mail is not a definition')
-    // @ts-expect-error nor is nothing
+    // @ts-expect-error undefined is not a definition
     expect(() => defineJobs({ mail: undefined })).toThrow('jobs.mail is not a definition')
   })
 

@@ -7,18 +7,18 @@ import { type ErrorClass, type RetryOptions, type RetryPolicy, toRetrySettings }
 import { assertPossible } from './impossible-schema.ts'
 import { type JobSchedule, readSchedule, type ScheduleConfig } from './schedule.ts'
 
-/** What one writes about a kind of job. */
+/** The options of a kind of job. */
 export interface JobConfig<Input extends z.core.$ZodType, Output extends z.core.$ZodType>
   extends ScheduleConfig<Input> {
-  /** What producers send is its input type, what the handler gets is its output type. */
+  /** Its input type is what producers send, its output type what the handler gets. */
   readonly input: Input
-  /** What the handler returns is its input type, what `wait` gives is its output type. */
+  /** Its input type is what the handler returns, its output type what `wait` returns. */
   readonly output?: Output | undefined
   /** Where its jobs wait. Default: `default`. */
   readonly queue?: string | undefined
-  /** Higher runs first within a queue, -32 768 to 32 767. Default: 0. */
+  /** Higher runs first within a queue, -32,768 to 32,767. Default: 0. */
   readonly priority?: number | undefined
-  /** Milliseconds that a run may take, up to 7 days. Default: 600 000, ten minutes. */
+  /** Milliseconds that a run may take, up to 7 days. Default: 600,000, ten minutes. */
   readonly timeoutMs?: number | undefined
   /**
    * When failed runs are repeated. Default: 3 retries after 1, 4 and 9 minutes. `false` for jobs that must not run
@@ -28,13 +28,13 @@ export interface JobConfig<Input extends z.core.$ZodType, Output extends z.core.
     | false
     | (RetryOptions & { readonly retryOn?: readonly ErrorClass[] | undefined })
     | undefined
-  /** Runs in a child process, which a timeout can kill and a crash of which fails the job, not the worker. Default: false. */
+  /** Runs in a child process: a timeout can kill it, and its crash fails the job, not the worker. Default: false. */
   readonly isolate?: boolean | Isolation | undefined
 }
 
-/** How a child process is held. */
+/** The limits and environment of a child process. */
 export interface Isolation {
-  /** Megabytes of its JavaScript heap, 32 to 1 048 576; a run that needs more fails. Default: Node's own limit. */
+  /** Megabytes of its JavaScript heap, 32 to 1,048,576; a run that needs more fails. Default: Node's own limit. */
   readonly memoryMb?: number | undefined
   /** Names of environment variables that it gets from the worker, beside those that Node needs. Default: none. */
   readonly env?: readonly string[] | undefined
@@ -52,10 +52,10 @@ const isolateSchema = z.union([
   }),
 ])
 
-/** Beside what an enqueue may set too. */
+/** In addition to what an enqueue may set too. */
 const definitionSchema = jobDefaultsSchema.extend({ isolate: isolateSchema.optional() })
 
-/** A checked JobConfig. What is undefined follows the defaults of Oncue. */
+/** A checked JobConfig. For undefined options the defaults of Oncue apply. */
 export interface JobDefinition<
   Input extends z.core.$ZodType = z.core.$ZodType,
   Output extends z.core.$ZodType = z.core.$ZodType,
@@ -101,7 +101,7 @@ export function job<Input extends z.core.$ZodType, Output extends z.core.$ZodTyp
   const { input, output = z.unknown(), retry, cron, timezone, cronPayload, missed, ...defaults } = config
   assertSchema(input, 'input')
   assertSchema(output, 'output')
-  // Classes are for the worker alone: they cannot be stored, so the schema of retry options has none.
+  // Classes are for the worker only: they cannot be stored, so the schema of retry options has none.
   const { retryOn = [], ...retryOptions } = retry || {}
   const written = { ...defaults, retry: retry && retryOptions }
   const parsed = definitionSchema.safeParse(written)
@@ -145,7 +145,7 @@ export function defineJob<
 
 const DEFINITION: unique symbol = Symbol.for('oncue.definition')
 
-/** By shape and not by instanceof: the user's zod may be another copy. */
+/** Checked by shape and not by instanceof: the user's zod may be another copy. */
 function assertSchema(schema: z.core.$ZodType, name: 'input' | 'output'): void {
   if (typeof schema !== 'object' || schema === null || !('_zod' in schema))
     throw new OncueError('INVALID_INPUT', `job.${name} must be a zod 4 schema`)

@@ -31,11 +31,11 @@ describe('toRegistry', () => {
 })
 
 describe('describe', () => {
-  it('gives JSON Schemas of what producers send and of what they get', () => {
+  it('returns JSON Schemas of what producers send and of what they get', () => {
     const [topic] = toRegistry(workers).describe()
     expect(topic).toMatchObject({
       topic: 'mail_digest',
-      // `since` has a default, so producers may leave it out.
+      // `since` has a default, so producers may omit it.
       input: { type: 'object', required: ['userId'], properties: { since: { type: 'string' } } },
       output: { type: 'object', required: ['sent'] },
       queue: 'mail',
@@ -45,7 +45,7 @@ describe('describe', () => {
     })
   })
 
-  it('gives {} where JSON Schema has no words', () => {
+  it('returns {} for what JSON Schema cannot express', () => {
     const strange = defineJobs({ x: job({ input: z.object({ at: z.custom<string>(() => true) }) }) })
     const [topic] = toRegistry(defineWorkers(strange, { x() {} })).describe()
     expect(topic?.input).toMatchObject({ properties: { at: {} } })
@@ -59,7 +59,7 @@ describe('describe', () => {
     expect(other?.input).toEqual({})
   })
 
-  it('takes null where nothing may be sent: that is how it is stored', () => {
+  it('accepts null where the payload may be omitted: that is how it is stored', () => {
     const inputOf = (input: z.ZodType) =>
       toRegistry(defineWorkers(defineJobs({ x: job({ input }) }), { x() {} })).describe()[0]?.input
     expect(inputOf(z.object({ a: z.string() }).optional())).toMatchObject({
@@ -80,7 +80,7 @@ describe('describe', () => {
     }
   })
 
-  it('describes nothing as refused that the schema itself takes', () => {
+  it('refuses no payload that the schema itself accepts', () => {
     const input = z.object({
       coerced: z.coerce.number().min(3),
       prepared: z.preprocess(String, z.string()),

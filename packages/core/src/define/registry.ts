@@ -8,9 +8,9 @@ type JsonSchema = Readonly<Record<string, unknown>>
 /** What a worker announces about a topic: enough for a form, a document and a debug view. */
 export interface TopicDescription {
   readonly topic: string
-  /** Of what producers send. */
+  /** JSON Schema of what producers send. */
   readonly input: JsonSchema
-  /** Of what `wait` gives. */
+  /** JSON Schema of what `wait` returns. */
   readonly output: JsonSchema
   readonly queue: string | undefined
   readonly priority: number | undefined
@@ -59,22 +59,22 @@ function describeTopic(topic: string, definition: Worker['definition']): TopicDe
   }
 }
 
-/** What JSON Schema cannot express is `{}`, anything: a description must not stop a worker. */
+/** What JSON Schema cannot express becomes `{}`, which accepts anything: a description must not stop a worker. */
 function toJsonSchema(schema: z.core.$ZodType, io: 'input' | 'output'): JsonSchema {
-  // JSON Schema has no word for it, and nothing at all is stored as null.
+  // JSON Schema cannot express undefined, and a missing value is stored as null.
   const { type } = schema._zod.def
   if (type === 'void' || type === 'undefined') return { type: 'null' }
   try {
     const params = { io, unrepresentable: 'any', ...(io === 'input' && { override: loosen }) } as const
     const described = z.toJSONSchema(schema, params)
-    // Nothing at all is stored as null.
+    // A missing value is stored as null.
     return accepts(schema, undefined) ? orNull(described) : described
   } catch {
     return {}
   }
 }
 
-/** What is referred to stays at the root, where references look for it. */
+/** Definitions stay at the root, where references look for them. */
 function orNull({ $schema, $defs, ...described }: JsonSchema): JsonSchema {
   const head = { ...($schema !== undefined && { $schema }), ...($defs !== undefined && { $defs }) }
   if (Object.keys(described).length === 0) return head
@@ -84,8 +84,8 @@ function orNull({ $schema, $defs, ...described }: JsonSchema): JsonSchema {
 type Converted = Parameters<NonNullable<z.core.ToJSONSchemaParams['override']>>[0]
 
 /**
- * Takes out of a description what would refuse a payload that the schema itself takes: zod describes what
- * comes after a coercion, and the API refuses by the description.
+ * Removes from a description what would refuse a payload that the schema itself accepts: zod describes the value
+ * after a coercion, and the API refuses by the description.
  */
 function loosen({ zodSchema, jsonSchema }: Converted): void {
   const { def } = zodSchema._zod
@@ -95,7 +95,7 @@ function loosen({ zodSchema, jsonSchema }: Converted): void {
     (def.type === 'pipe' && def.in._zod.def.type === 'transform')
   const checks = (def.checks ?? []).map((check) => check._zod.def)
   if (takesAnything) keepOnly(jsonSchema)
-  // A trim, for one, comes before the length is looked at.
+  // A trim, for example, comes before the length is checked.
   else if (checks.some(({ check }) => check === 'overwrite')) keepOnly(jsonSchema, 'type')
   else if ([def, ...checks].some(hasFlags)) {
     delete jsonSchema.pattern
@@ -107,7 +107,7 @@ function keepOnly(jsonSchema: Converted['jsonSchema'], ...kept: string[]): void 
   for (const key of Object.keys(jsonSchema)) if (!kept.includes(key)) delete jsonSchema[key]
 }
 
-/** Patterns travel without their flags: /a/i would refuse an A. */
+/** JSON Schema has no flags for patterns: /a/i would refuse an A. */
 function hasFlags(def: object): boolean {
   return 'pattern' in def && def.pattern instanceof RegExp && /[ims]/.test(def.pattern.flags)
 }

@@ -7,7 +7,7 @@ import { defineWorkers } from './workers.ts'
 const input = z.object({ folder: z.string().default('inbox') })
 
 describe('a job with a schedule', () => {
-  it('knows when it runs by itself, in UTC and with an empty payload unless told', () => {
+  it('has a schedule, in UTC and with an empty payload by default', () => {
     expect(job({ input, cron: '0 9 * * *' }).schedule).toEqual({
       cron: '0 9 * * *',
       timezone: 'UTC',
@@ -30,7 +30,7 @@ describe('a job with a schedule', () => {
     expect(job({ input }).schedule).toBeUndefined()
   })
 
-  it('enqueues nothing where its input takes only that', () => {
+  it('enqueues no payload where its input accepts none', () => {
     expect(job({ input: z.void(), cron: '@daily' }).schedule?.payload).toBeNull()
     expect(job({ input: z.string().default('inbox'), cron: '@daily' }).schedule?.payload).toBeNull()
     expect(job({ input: z.unknown(), cron: '@daily' }).schedule?.payload).toEqual({})
@@ -64,7 +64,7 @@ describe('a job with a schedule', () => {
     expect(define).toThrow(message)
   })
 
-  it('refuses a schema that needs a payload and got none', () => {
+  it('refuses a schema that needs a payload without one', () => {
     expect(() => job({ input: z.object({ userId: z.string() }), cron: '@daily' })).toThrow('job.cronPayload')
   })
 

@@ -4,22 +4,22 @@ import { encodeJson } from '../job/json.ts'
 import { accepts, parsePayload } from '../job/validate.ts'
 
 export const missedSchema = z.enum(['skip', 'one', 'all'])
-/** Ticks while no worker ran become no job, one for the last, or one each, up to 100. */
+/** Ticks that were missed while no worker ran become no job, one for the last, or one each, up to 100. */
 type Missed = z.output<typeof missedSchema>
 
-/** What one writes about a job that runs by the clock. */
+/** The schedule of a kind of job. */
 export interface ScheduleConfig<Input extends z.core.$ZodType> {
-  /** Five fields, six with seconds, or a nickname such as `@daily`: when the worker enqueues one by itself. */
+  /** When a worker enqueues one: five fields, six with seconds, or a nickname such as `@daily`. */
   readonly cron?: string | undefined
   /** An IANA time zone, such as `Europe/Berlin`. Default: UTC. */
   readonly timezone?: string | undefined
-  /** The payload of these jobs. Default: `{}`, or nothing where `input` takes only that. */
+  /** The payload of these jobs. Default: `{}`, or none where `input` accepts none. */
   readonly cronPayload?: z.input<Input> | undefined
   /** Missed ticks become no job (the default), one for the last, or one each, up to 100. */
   readonly missed?: Missed | undefined
 }
 
-/** A schedule in code. The pattern itself is read when a worker starts. */
+/** A schedule in code. The pattern itself is checked when a worker starts. */
 export interface JobSchedule {
   /** Five fields, six with seconds, or a nickname. */
   readonly cron: string
@@ -43,7 +43,7 @@ const scheduleSchema = z
     { path: ['cron'], error: 'is missing; timezone, cronPayload and missed need it' },
   )
 
-/** A payload that does not fit would fail every night; it is refused when the module is loaded. */
+/** A payload that does not fit would fail at every tick, so it is refused when the module is loaded. */
 export function readSchedule<Input extends z.core.$ZodType>(
   input: Input,
   config: ScheduleConfig<Input>,

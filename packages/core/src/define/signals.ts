@@ -50,7 +50,7 @@ export function signalOf(error: unknown): Signal | undefined {
   return error[SIGNAL] as Signal
 }
 
-/** Gives an error that came from another process the signal that it had there. */
+/** Gives an error from another process the signal that it had there. */
 export function asSignal(error: Error, signal: Signal): Error {
   return Object.assign(error, { [SIGNAL]: signal })
 }

@@ -35,7 +35,7 @@ describe('defineWorkers', () => {
         await ctx.enqueue('check', { orderId: '7' })
         // @ts-expect-error producers send the input type, a text
         await ctx.spawn('check_payment', { orderId: 7 })
-        // @ts-expect-error spawn itself says who the parent is
+        // @ts-expect-error spawn itself sets the parent
         await ctx.spawn('check_payment', { orderId: '7' }, { parentId: job.id })
       },
     })
@@ -47,7 +47,7 @@ describe('defineWorkers', () => {
       mail_digest: async () => ({ sent: 'three' }),
     })
     defineWorkers(jobs, {
-      // @ts-expect-error there is an output schema, so nothing is not enough
+      // @ts-expect-error the output schema requires a result
       async mail_digest() {},
     })
   })
@@ -63,11 +63,11 @@ describe('defineWorkers', () => {
     const other = async () => {}
     // @ts-expect-error no such topic
     expect(() => defineWorkers(jobs, { other })).toThrow(expect.objectContaining({ code: 'UNKNOWN_TOPIC' }))
-    // @ts-expect-error inherited names are no topics either
+    // @ts-expect-error inherited names are not topics either
     expect(() => defineWorkers(jobs, { toString: other })).toThrow('"toString", which is not defined in jobs')
   })
 
-  it('takes a handler without a return where nothing may be returned', () => {
+  it('accepts a handler without a return where the result is optional', () => {
     const input = z.string()
     const quiet = defineJobs({
       a: job({ input, output: z.undefined() }),
@@ -80,7 +80,7 @@ describe('defineWorkers', () => {
     defineWorkers(defineJobs({ d: job({ input, output: z.string() }) }), { d: nothing })
   })
 
-  it('lists the topics there are, when one is wrong', () => {
+  it('lists the topics that exist when one is wrong', () => {
     // @ts-expect-error no such topic
     expect(() => defineWorkers(jobs, { mail: async () => {} })).toThrow(
       'there are mail_digest, check_payment',
@@ -92,7 +92,7 @@ describe('defineWorkers', () => {
     expect(unknownTopic('t', 'is unknown', []).message).toBe('"t" is unknown: there are none')
   })
 
-  it('refuses a topic without a handler where all are asked for', () => {
+  it('refuses a topic without a handler when all are required', () => {
     const mail_digest = async () => ({ sent: 3 })
     const check_payment = async () => {}
     expect(readWorkers(defineWorkers(jobs, { mail_digest, check_payment }, { complete: true })).size).toBe(2)
@@ -101,13 +101,13 @@ describe('defineWorkers', () => {
       'workers has no handler for check_payment',
     )
     expect(() =>
-      // @ts-expect-error undefined is no handler
+      // @ts-expect-error undefined is not a handler
       defineWorkers(jobs, { mail_digest, check_payment: undefined }, { complete: true }),
     ).toThrow('workers has no handler for check_payment')
   })
 
-  it('refuses a handler that is no function', () => {
-    // @ts-expect-error no function
+  it('refuses a handler that is not a function', () => {
+    // @ts-expect-error not a function
     expect(() => defineWorkers(jobs, { mail_digest: 'send' })).toThrow(
       'workers: the handler of "mail_digest" must be a function, not "send"',
     )

@@ -5,10 +5,10 @@ import { quote } from '../job/text.ts'
 import type { Handler, JobContext, RunningJob } from './context.ts'
 import { type JobDefinition, type JobDefinitions, job, type TopicOf } from './jobs.ts'
 
-/** A handler whose types were checked where it was written. */
+/** A handler whose types were checked where it is defined. */
 export type AnyHandler = (job: RunningJob, ctx: JobContext) => unknown
 
-/** Handlers without definitions: payloads are not checked, everything follows the defaults. */
+/** Handlers without definitions: payloads are not checked, and all options have their defaults. */
 export type PlainWorkers = Readonly<Record<string, AnyHandler>>
 
 /** Some of the topics or all: different worker processes may serve different ones. */
@@ -26,7 +26,7 @@ export interface Workers {
   readonly [WORKERS]: ReadonlyMap<string, Worker>
 }
 
-/** A registered symbol, so that the worker knows the workers of a module that has its own copy of core. */
+/** A registered symbol, so that a worker recognises the workers of a module with its own copy of core. */
 const WORKERS: unique symbol = Symbol.for('oncue.workers')
 
 /** A handler for each topic. */

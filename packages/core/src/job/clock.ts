@@ -1,4 +1,4 @@
-/** Where time and chance come from. `Runtime` of `@oncue/runtime` fits, and so does a simulated one. */
+/** The source of time and random numbers. `Runtime` of `@oncue/runtime` fits, and so does a simulated one. */
 export interface ClockAndChance {
   /** Milliseconds since 1970. */
   now(): number
@@ -7,7 +7,7 @@ export interface ClockAndChance {
   bytes(count: number): Uint8Array
 }
 
-/** The default everywhere. The one place in this package that asks the platform. */
+/** The default everywhere. The only place in this package that uses the platform's clock and random numbers. */
 export const systemClock: ClockAndChance = {
   now: () => Date.now(),
   random: () => Math.random(),

@@ -10,15 +10,15 @@ const timeoutSchema = z.int().min(1).max(LIMITS.timeoutMs).describe('millisecond
 
 const retrySchema = z.union([z.literal(false), retryOptionsSchema]).describe('false: never retry')
 
-/** What the definition of a job may set for all its jobs. */
+/** Options that the definition of a job may set for all its jobs. */
 export const jobDefaultsSchema = z.strictObject({
   /** Where it waits. Default: `default`. */
   queue: queueSchema.optional(),
-  /** Higher runs first, -32 768 to 32 767. Default: 0. */
+  /** Higher runs first, -32,768 to 32,767. Default: 0. */
   priority: prioritySchema.optional(),
   /** When failed runs are repeated; `false`: never. */
   retry: retrySchema.optional(),
-  /** Milliseconds a run may take. Default: 600 000, ten minutes. */
+  /** Milliseconds a run may take. Default: 600,000, ten minutes. */
   timeoutMs: timeoutSchema.optional(),
 })
 
@@ -73,10 +73,10 @@ const uniqueSchema = z.strictObject({
     ),
 })
 
-/** What a caller may say about one job, beside topic and payload. An unknown key is a typing error. */
+/** The options of one job, besides topic and payload. An unknown key is refused. */
 export const enqueueOptionsSchema = z.strictObject({
   ...jobDefaultsSchema.shape,
-  /** Not before this moment. Excludes `delay`. */
+  /** Not before this time. Excludes `delay`. */
   runAt: z
     .date()
     .min(new Date(LIMITS.dateMin), DATE_RULE)
@@ -90,31 +90,31 @@ export const enqueueOptionsSchema = z.strictObject({
     .max(LIMITS.delayMs)
     .optional()
     .describe('earliest start, in milliseconds from now; instead of runAt'),
-  /** How often a failed run is repeated, 0 to 1 000. Default: 3. Excludes `retry.max`. */
+  /** How often a failed run is repeated, 0 to 1,000. Default: 3. Excludes `retry.max`. */
   maxRetries: z.int().min(0).max(LIMITS.maxRetries).optional().describe('instead of retry.max'),
   /** At most one job of this key in its topic. */
   unique: uniqueSchema.optional().describe('at most one live job of the topic with this key'),
-  /** A call of the same topic that is repeated with it within 24 hours returns the id of the first. */
+  /** A repeated call with the same key and topic within 24 hours returns the id of the first. */
   idempotencyKey: keySchema
     .optional()
     .describe('a repeated call for the same topic within a day returns the id of the first'),
   /** Jobs of all topics and queues that share it share a limit. */
   concurrencyKey: keySchema.optional().describe('jobs that share it share a limit'),
-  /** How many jobs of the `concurrencyKey` run at once, 1 to 32 767. Default: 1. */
+  /** How many jobs of the `concurrencyKey` run at once, 1 to 32,767. Default: 1. */
   concurrencyLimit: z
     .int()
     .min(1)
     .max(LIMITS.concurrencyLimit)
     .optional()
     .describe('how many of them may run at once; default: 1'),
-  /** Ids of up to 1 000 jobs that must have completed first. */
+  /** Ids of up to 1,000 jobs that must have completed first. */
   after: z.array(jobIdSchema).max(LIMITS.parents).optional().describe('waits until these have completed'),
   /** What to do when one of `after` fails or is cancelled. `wait` (default): stay blocked until it is requeued. */
   onParentFailure: z
     .enum(PARENT_FAILURE_POLICIES)
     .optional()
     .describe('what to do when one of them does not complete; default: wait'),
-  /** The job that made this one; for people who follow a trail. */
+  /** The job that enqueued this one; shown to people. */
   parentId: jobIdSchema.optional(),
   /** W3C traceparent. */
   trace: z.string().max(LIMITS.traceLength).optional().describe('W3C traceparent'),

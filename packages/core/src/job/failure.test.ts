@@ -7,7 +7,7 @@ import { utf8Length } from './text.ts'
 class PaymentError extends Error {}
 
 describe('describeError', () => {
-  it('tells class, message, code and stack', () => {
+  it('returns class, message, code and stack', () => {
     const described = describeError(Object.assign(new TypeError('no'), { code: 'ERR_NO' }), 'mail')
     expect(described).toMatchObject({ class: 'TypeError', message: 'no', code: 'ERR_NO' })
     expect(described.stack).toMatch(/^TypeError: no\n\s+at /)
@@ -34,13 +34,13 @@ describe('describeError', () => {
     [{ status: 500 }, 'Object', '{"status":500}'],
     [{ message: 'a message', status: 500 }, 'Object', 'a message'],
     [Object.create(null), 'Error', '{}'],
-  ])('describes %s, thrown', (thrown, className, message) => {
+  ])('describes a thrown %s', (thrown, className, message) => {
     const described = describeError(thrown, 'mail')
     expect(described).toMatchObject({ class: className, message })
     expect(described).not.toHaveProperty('stack')
   })
 
-  it('survives what throws when it is looked at', () => {
+  it('survives values that throw when they are inspected', () => {
     const { proxy, revoke } = Proxy.revocable({}, {})
     revoke()
     expect(describeError(proxy, 'mail').message).toBe('a value that cannot be shown')
@@ -71,7 +71,7 @@ describe('causes', () => {
     ])
   })
 
-  it('are none where they do not let themselves be looked at', () => {
+  it('are empty where they cannot be inspected', () => {
     const { proxy, revoke } = Proxy.revocable([], {})
     revoke()
     expect(describeError({ message: 'odd', errors: proxy }, 'mail')).not.toHaveProperty('causes')

@@ -11,7 +11,7 @@ const causeSchema = z.object({
   stack: z.string().optional(),
 })
 
-/** Why a run failed, as it is stored with the job. Equal fingerprints are the same fault. */
+/** Why a run failed, as it is stored with the job. Equal fingerprints mean the same fault. */
 export const jobErrorSchema = causeSchema.extend({
   fingerprint: z.string(),
   causes: z.array(causeSchema).optional(),
@@ -24,7 +24,7 @@ const MAX_NAME = 200
 
 /** Describes anything that can be thrown. Never throws itself, and what it returns can always be stored. */
 export function describeError(error: unknown, topic: string): JobError {
-  // The error itself may take half of the room, each further one half of what is left.
+  // The error itself may take half of the limit, each cause half of what is left.
   const links = causeChain(error).map((link, i) => describe(link, LIMITS.lastErrorBytes / 2 ** (i + 1)))
   const [own, ...causes] = links as [Cause, ...Cause[]]
   const described = { ...own, fingerprint: fingerprint({ ...own, frames: framesOf(error) }, topic) }
@@ -34,7 +34,7 @@ export function describeError(error: unknown, topic: string): JobError {
 /** The error and what caused it, outermost first. An AggregateError is caused by its errors. */
 function causeChain(error: unknown): unknown[] {
   const chain = [error]
-  // The list grows while it is walked; it ends because it holds nothing twice and has a limit.
+  // The list grows during the walk; it ends because no error is listed twice and the length is limited.
   for (const link of chain) {
     const { cause, errors } = read(link, 'cause', 'errors')
     const next = cause === undefined ? elements(errors) : [cause]
@@ -46,7 +46,7 @@ function causeChain(error: unknown): unknown[] {
   return chain
 }
 
-/** None, if it is no array or a proxy that does not let itself be looked at. */
+/** Empty if it is not an array, or a proxy that cannot be inspected. */
 function elements(errors: unknown): unknown[] {
   try {
     return Array.isArray(errors) ? errors.slice(0, MAX_CAUSES) : []
@@ -64,7 +64,7 @@ function describe(error: unknown, room: number): Cause {
   }
   if (typeof code === 'string') described.code = fit(code, MAX_NAME)
   if (typeof stack === 'string') {
-    // V8 repeats the message in the stack. In full length it could push every frame out.
+    // V8 repeats the message in the stack. At full length it could leave no room for frames.
     const shortened = typeof message === 'string' ? stack.replace(message, () => described.message) : stack
     described.stack = fit(shortened, (room * 3) / 4)
   }
@@ -95,7 +95,7 @@ function preview(thrown: unknown): string {
   }
 }
 
-/** Properties of anything at all; a getter that throws reads as undefined. */
+/** Reads a property of any value; a getter that throws reads as undefined. */
 function read<Key extends string>(from: unknown, ...keys: Key[]): Partial<Record<Key, unknown>> {
   const values: Partial<Record<Key, unknown>> = {}
   if ((typeof from !== 'object' && typeof from !== 'function') || from === null) return values

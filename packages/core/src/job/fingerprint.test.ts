@@ -68,13 +68,13 @@ describe('another fault has another fingerprint', () => {
 })
 
 describe('without a frame of its own a fault is known by its message', () => {
-  it('in which numbers and ids count for nothing', () => {
+  it('without its numbers and ids', () => {
     const message = (text: string) => of('at Socket.emit (node:events:518:28)', { message: text })
     expect(message('row 17 of 0f8fad5b-d9cb is locked')).toBe(message('row 4 of 7c9e6679-7425 is locked'))
     expect(message('connection refused')).not.toBe(message('connection reset'))
   })
 })
 
-it('stays the same for ever: stored fingerprints are compared with new ones', () => {
+it('and never changes: stored fingerprints are compared with new ones', () => {
   expect(base).toBe('b29bd9f8440c5574')
 })

@@ -15,7 +15,7 @@ interface Frame {
  * Sixteen hexadecimal digits that are the same for the same fault: class, code, topic, and the innermost
  * function of the user's own code with its file. Lines and columns are left out, so that a release that
  * only moves code keeps the groups; so is the message, which often holds an id. Without a frame of the
- * user's own there is only the message, with its digits made equal.
+ * user's own there is only the message, with its digits replaced.
  */
 export function fingerprint(failure: Failure, topic: string): string {
   const frame = topOwnFrame(failure.frames)
@@ -36,7 +36,7 @@ function topOwnFrame(frames: string): Frame | undefined {
 /** Longer lines are data, and would keep a backtracking pattern busy. */
 const MAX_LINE = 1_000
 
-/** Libraries (Oncue among them), Node itself, and places that are no file. */
+/** Libraries (Oncue among them), Node itself, and frames without a file. */
 const FOREIGN =
   /[\\/]node_modules[\\/]|[\\/]@oncue[\\/]|^node:|^eval at |^internal[\\/]|^native$|^\[native code\]$|^<anonymous>$/
 
@@ -49,7 +49,7 @@ const JSC_FRAME = /^(?:async\*)?([^@\s]*)@(.+?):\d+(?::\d+)?$/
 function parseFrame(line: string): Frame | undefined {
   const match = V8_FRAME.exec(line) ?? JSC_FRAME.exec(line)
   if (!match?.[2]) return undefined
-  // Whether a method shows its object depends on how it was called, and on the engine.
+  // Whether a method is shown with its object depends on the call and on the engine.
   const name = (match[1] ?? '').replace(/^(?:Object|Module|Function|global|process|<anonymous>)\./, '')
   return { function: name || '<anonymous>', file: match[2] }
 }
@@ -61,7 +61,7 @@ function relativeFile(file: string): string {
   return inProject?.[1] ?? path.slice(path.lastIndexOf('/') + 1)
 }
 
-/** FNV-1a: short, stable for ever, the same in every engine. Groups failures; guards nothing. */
+/** FNV-1a: short, and the same in every engine and release. Used to group failures, not for security. */
 function fnv1a64(text: string): string {
   let hash = 0xcbf29ce484222325n
   for (const byte of new TextEncoder().encode(text)) {

@@ -5,11 +5,11 @@ import { createJobIds, isJobId, jobIdSchema, newJobId } from './id.ts'
 const timeOf = (id: string) => Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16)
 
 function expectAscending(ids: readonly string[]) {
-  // One assertion for all: a hundred thousand of them would take longer than making the ids.
+  // One assertion for all: a hundred thousand assertions would take longer than making the ids.
   expect(ids.findIndex((id, i) => i > 0 && id <= (ids[i - 1] as string))).toBe(-1)
 }
 
-/** One for each test: the far future of one must not reach another. */
+/** A new sequence for each test: a date in the far future must not affect the next test. */
 const freshGenerator = () => createJobIds(systemClock)
 
 describe('newJobId', () => {
@@ -58,7 +58,7 @@ describe('newJobId', () => {
     expect(ids[0]).not.toBe(ids[1])
   })
 
-  it('makes the same ids of the same time and the same bytes', () => {
+  it('makes the same ids from the same time and the same bytes', () => {
     const make = () => {
       let ms = 1_000
       const newId = createJobIds({

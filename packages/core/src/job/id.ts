@@ -13,13 +13,13 @@ export type JobId = string
 const COUNTER_LIMIT = 2 ** 26
 const TIME_LIMIT = 2 ** 48
 
-/** To ask for random bytes costs more than an id: fetch for many ids at once. */
+/** Fetching random bytes costs more than making an id, so they are fetched for many ids at once. */
 const POOL_SIZE = 6 * 512
 
 const HEX = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'))
 const hex = (byte: number) => HEX[byte] as string
 
-/** Makes ids of a given time, or of its own clock's; each is greater than all that it made before. */
+/** Makes ids of a given time, or of its own clock; each is greater than all before. */
 export type NewJobId = (now?: number) => JobId
 
 /** A sequence of ids from a clock and random bytes. With simulated ones it always makes the same ids. */
@@ -28,7 +28,7 @@ export function createJobIds({ now: clock, bytes }: Pick<ClockAndChance, 'now' |
   let poolAt = 0
   let time = 0
   let counter = 0
-  /** `time` as it stands in the id, kept while `time` stays the same. */
+  /** `time` as it appears in the id, cached while `time` stays the same. */
   let timeText = '00000000-0000-'
 
   function randomByte(): number {

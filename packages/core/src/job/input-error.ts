@@ -2,7 +2,7 @@ import type { z } from 'zod'
 import { type ErrorCode, OncueError } from '../errors.ts'
 import { formatPath, quote } from './text.ts'
 
-/** Fields whose faults have a code of their own, wherever they appear. */
+/** Fields whose errors have their own code, wherever they appear. */
 const FIELD_CODES: Readonly<Record<string, ErrorCode>> = {
   topic: 'INVALID_TOPIC',
   queue: 'INVALID_QUEUE',
@@ -16,7 +16,7 @@ interface Issue {
   readonly message: string
 }
 
-/** What zod found in a request or in options, as a named error. `what` is the first word of the path. */
+/** Converts zod's issues with a request or options. `what` is the first word of the path. */
 export function toInputError(error: z.core.$ZodError, what: string, input: unknown): OncueError {
   const issue = firstIssue(error)
   const [field] = issue.path
@@ -25,7 +25,10 @@ export function toInputError(error: z.core.$ZodError, what: string, input: unkno
   return new OncueError(code, `${formatIssue(issue, what)}${got}`, { cause: error })
 }
 
-/** What zod found in a payload or a result. The value is left out: messages travel further than payloads. */
+/**
+ * Converts zod's issues with a payload or result. The value is left out, because messages are seen by more
+ * people.
+ */
 export function toSchemaError(
   error: z.core.$ZodError,
   what: 'payload' | 'result',
@@ -39,7 +42,7 @@ export function toSchemaError(
 
 const formatIssue = ({ path, message }: Issue, what: string) => `${formatPath(what, path)}: ${message}`
 
-/** The first issue; of a union the one in the alternative that came furthest, which is the one meant. */
+/** The first issue; in a union that of the alternative that matched furthest, which is probably the intended one. */
 function firstIssue(error: z.core.$ZodError): Issue {
   let issue = error.issues[0]
   let path: readonly PropertyKey[] = issue?.path ?? []

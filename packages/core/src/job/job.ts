@@ -7,7 +7,7 @@ import { JOB_STATUSES } from './states.ts'
 
 export const jobStatusSchema = z.enum(JOB_STATUSES)
 
-/** A job as it is read. What does not apply is null, never absent. */
+/** A job as reads return it. Fields that do not apply are null, never absent. */
 export const jobSchema = z.object({
   id: jobIdSchema,
   queue: z.string(),
@@ -44,7 +44,7 @@ export const jobSchema = z.object({
 })
 export type Job = z.output<typeof jobSchema>
 
-/** A job in a list: without what may take a megabyte. */
+/** A job in a list: without the fields that may take a megabyte. */
 export const jobSummarySchema = jobSchema.omit({ payload: true, result: true })
 export type JobSummary = z.output<typeof jobSummarySchema>
 
@@ -77,7 +77,7 @@ export interface NewJob {
   readonly trace: string | null
   readonly unique: UniqueRule | null
   readonly idempotencyKey: string | null
-  /** Instead of an idempotency key, for jobs that Oncue makes itself: no option of a caller sets it. */
+  /** Replaces an idempotency key, for jobs that Oncue makes itself: no option of a caller sets it. */
   readonly internalKey: string | null
   /**
    * True: QUEUE_NOT_ALLOWED where a job of another queue has one of its keys. For callers who may enqueue into some
@@ -85,8 +85,8 @@ export interface NewJob {
    */
   readonly sameQueue?: boolean
   /**
-   * Its id was derived from a request, which may come twice: where a job has this id already, live or finished, that
-   * one stands for it. `repeat`: this is likely, so it is looked for first. No option of a caller sets it.
+   * Its id was derived from a request, which may be repeated: if a job with this id exists, live or finished, its id
+   * is returned. `repeat`: this is likely, so it is looked up first. No option of a caller sets it.
    */
   readonly request?: 'first' | 'repeat'
   readonly concurrencyKey: string | null

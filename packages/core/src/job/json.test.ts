@@ -54,7 +54,7 @@ describe('encodeJson gives what JSON.stringify gives', () => {
     expect(encodeJson(value, 'payload')).toBe(JSON.stringify(value))
   })
 
-  it('except that no value at all is null', () => {
+  it('except that a missing value is null', () => {
     expect(encodeJson(undefined, 'payload')).toBe('null')
     expect(encodeJson({ toJSON: () => undefined }, 'payload')).toBe('null')
   })
@@ -119,13 +119,13 @@ describe('encodeJson refuses, and says where', () => {
     expect(error.message).toContain(message)
   })
 
-  it('with a code and a path that fit what was encoded', () => {
+  it('with the code and path of the kind that was encoded', () => {
     expect(refusal(Number.NaN, 'result').code).toBe('INVALID_RESULT')
     expect(refusal({ a: Number.NaN }, 'meta').code).toBe('INVALID_INPUT')
     expect(refusal({ a: Number.NaN }, 'cursor').message).toMatch(/^cursor\.a is NaN/)
   })
 
-  it('without filling the screen with the path', () => {
+  it('with a path of limited length', () => {
     expect(refusal(nest(10_000)).message.length).toBeLessThan(200)
   })
 })
@@ -149,7 +149,7 @@ describe('encodeJson limits the bytes in UTF-8', () => {
     expect(refusal({ note: 'x'.repeat(LIMITS.metaBytes) }, 'meta').code).toBe('META_TOO_LARGE')
   })
 
-  it('without walking for ever through an object shared 2^60 times', () => {
+  it('without an endless walk through an object shared 2^60 times', () => {
     let value: unknown = {}
     for (let i = 0; i < 60; i++) value = { left: value, right: value }
     expect(refusal(value).code).toBe('PAYLOAD_TOO_LARGE')
@@ -170,14 +170,14 @@ describe('copyJson', () => {
     ],
     ['names', { 'ä"': 1, '': { '\n': true, 2: false, 1: null } }],
     ['no prototype', Object.assign(Object.create(null), { a: [[[{ b: 1 }]]] })],
-  ])('is what its text says, and as long: %s', (_, value) => {
+  ])('equals the parsed text, and has its length: %s', (_, value) => {
     const text = JSON.stringify(value) ?? 'null'
     const copied = copyJson(value, 'payload')
     expect(copied).toEqual({ value: JSON.parse(text), bytes: new TextEncoder().encode(text).length })
     expect(JSON.stringify(copied.value)).toBe(text)
   })
 
-  it('is not changed with the original', () => {
+  it('does not change with the original', () => {
     const payload = { list: [{ a: 1 }] }
     const { value } = copyJson(payload, 'payload')
     payload.list.pop()

@@ -2,7 +2,7 @@ import { OncueError } from '../errors.ts'
 import { LIMITS } from './limits.ts'
 import { formatPath, isStorableText, quote, textFault, utf8Length } from './text.ts'
 
-/** What is being encoded: decides the limit, the code of an error, and the first word of its path. */
+/** The kind of value that is encoded: decides the limit, the code of an error, and the first word of its path. */
 export type JsonKind = 'payload' | 'result' | 'meta' | 'cursor' | 'progress' | 'event'
 
 const KINDS = {
@@ -15,10 +15,10 @@ const KINDS = {
 } as const satisfies Record<JsonKind, object>
 
 /**
- * JSON text of a value that will come back as it was sent, or an error that says where it would not.
+ * JSON text of a value that parses to the same value, or an error that says where it would not.
  *
  * Like JSON.stringify it honours `toJSON`, drops undefined properties and makes undefined elements null.
- * Unlike it, it never turns what JSON cannot hold into null, `{}` or nothing. No value at all is `null`.
+ * Unlike it, it never turns what JSON cannot hold into null, `{}` or nothing. A missing value becomes `null`.
  * One walk that copies nothing, then one native stringify; so `toJSON` is called twice.
  */
 export function encodeJson(value: unknown, kind: JsonKind, maxBytes: number = KINDS[kind].limit): string {
@@ -33,7 +33,7 @@ export function encodeJson(value: unknown, kind: JsonKind, maxBytes: number = KI
 }
 
 /**
- * What JSON.parse would give back of a value's text, and how long that text would be; refuses what `encodeJson`
+ * The value that JSON.parse would return for a value's text, and the length of that text; refuses what `encodeJson`
  * refuses. For values that are encoded later, as part of something larger.
  */
 export function copyJson(
@@ -49,7 +49,7 @@ export function copyJson(
   return { value: copied, bytes: size.bytes }
 }
 
-/** Of a value without faults: it has no cycle, and of what JSON cannot hold only undefined. */
+/** For a value without faults: it has no cycle, and of the values that JSON cannot hold only undefined. */
 function copy(given: unknown, key: string, size: { bytes: number }): unknown {
   const value = asJson(given, key)
   if (value === undefined) return undefined
@@ -129,8 +129,8 @@ type JsonFault =
   | { readonly kind: 'too_large'; readonly bytes: number }
 
 /**
- * A fault on its way up from where it was found. Each level adds itself, so a value without faults, which
- * is nearly every one, costs neither a path nor a list of ancestors.
+ * A fault on its way up from where it was found. Each level adds itself, so that a value without faults, as
+ * nearly every value is, costs neither a path nor a list of ancestors.
  */
 interface Found {
   readonly kind: JsonFault['kind'] | 'too_deep'
@@ -140,7 +140,7 @@ interface Found {
 }
 
 interface Walk {
-  /** How many more values the walk may see: an object that is shared 2^30 times must not hang it. */
+  /** How many more values the walk may visit: an object that is shared 2^30 times must not hang it. */
   left: number
 }
 
@@ -156,7 +156,7 @@ function findFault(root: unknown, maxBytes: number): JsonFault | undefined {
   const path = trail.map(({ key }) => key)
   if (found.kind !== 'too_deep') return { kind: found.kind, message: found.message, path }
 
-  // Only a walk that went too deep can have met a cycle, so only then is it worth looking for one.
+  // Only a walk that went too deep can have met a cycle, so only then one is searched for.
   const containers = trail.map(({ container }) => container)
   const repeated = containers.findIndex((container, i) => containers.indexOf(container) < i)
   if (repeated === -1) return { kind: 'not_json', message: found.message, path }
@@ -175,7 +175,7 @@ function inside(found: Found, container: object, key: string | number): Found {
 }
 
 function inspect(value: unknown, key: string | number, walk: Walk, depth: number): Found | undefined {
-  // bigint too: some programs give BigInt.prototype a toJSON, and JSON.stringify heeds it.
+  // bigint too: some programs give BigInt.prototype a toJSON, and JSON.stringify uses it.
   if ((typeof value === 'object' && value !== null) || typeof value === 'bigint') {
     const { toJSON } = value as { toJSON?: unknown }
     if (typeof toJSON === 'function') {
@@ -187,7 +187,7 @@ function inspect(value: unknown, key: string | number, walk: Walk, depth: number
   return inspectJson(value, walk, depth)
 }
 
-/** As `inspect`, for what JSON.stringify would really write: it asks for `toJSON` only once. */
+/** Like `inspect`, for the value that JSON.stringify writes: it calls `toJSON` only once. */
 function inspectJson(value: unknown, walk: Walk, depth: number): Found | undefined {
   switch (typeof value) {
     case 'string':

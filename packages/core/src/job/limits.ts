@@ -1,6 +1,6 @@
 const DAY_MS = 86_400_000
 
-/** What Oncue accepts. Beyond these a caller gets a named error; nothing is cut silently but error texts. */
+/** What Oncue accepts. Above these a caller gets a named error; only error texts are cut silently. */
 export const LIMITS = {
   /** UTF-8 bytes of the JSON of a payload, of a result, and of the result of a step. */
   payloadBytes: 1_048_576,
@@ -24,16 +24,16 @@ export const LIMITS = {
   concurrencyLimit: 32_767,
   /** Jobs that one job may wait for. */
   parents: 1_000,
-  /** For how long a repeated call finds the job of the first. */
+  /** How long a repeated call finds the job of the first. */
   idempotencyMs: DAY_MS,
   eventTypeLength: 64,
-  /** Of the data of an event; a finished step may have as much as a payload. */
+  /** For the data of an event; a finished step may be as large as a payload. */
   eventBytes: 65_536,
   stepNameLength: 255,
   /** Events in one append. */
   events: 1_000,
   timeoutMs: 7 * DAY_MS,
-  /** The longest pause between two runs, whatever the policy computes; also of a snooze. */
+  /** The longest delay between two runs, whatever the policy computes, and of a snooze. */
   retryDelayMs: 30 * DAY_MS,
   /** Ten years: a delay that is longer is a mistake of units. */
   delayMs: 3_650 * DAY_MS,

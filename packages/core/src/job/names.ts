@@ -14,7 +14,7 @@ const RULES = {
   queue: { pattern: QUEUE, maxLength: LIMITS.queueLength, code: 'INVALID_QUEUE' },
 } as const
 
-/** Which rule a refused name broke; only called once the pattern or the length has said no. */
+/** Which rule a refused name broke; called only after the pattern or the length did not match. */
 function brokenRule(name: unknown, kind: NameKind): string {
   if (typeof name !== 'string') return 'must be a string'
   const { maxLength } = RULES[kind]
@@ -74,7 +74,7 @@ export const queueSchema = nameSchema('queue').describe('where the job waits')
 
 const SHOWN_TOPICS = 20
 
-/** `why` follows the topic; `known` are those that would do. */
+/** `why` follows the topic; `known` are the valid ones. */
 export function unknownTopic(
   topic: unknown,
   why: string,
@@ -85,7 +85,7 @@ export function unknownTopic(
   return new OncueError('UNKNOWN_TOPIC', `${quote(topic)} ${why}: ${there}`, { hint })
 }
 
-/** Topics for people, not thousands of them. */
+/** A list of topics for people, limited in length. */
 export function listed(topics: readonly string[]): string {
   const shown = topics.slice(0, SHOWN_TOPICS).join(', ')
   return topics.length > SHOWN_TOPICS ? `${shown} and ${topics.length - SHOWN_TOPICS} more` : shown

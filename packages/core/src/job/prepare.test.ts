@@ -24,7 +24,7 @@ function textOptions(): string[] {
   )
 }
 
-it('reads of an announced policy what this version understands', () => {
+it('takes from an announced policy what this version understands', () => {
   const policy = { queue: 'mail', priority: 99_999, retry: { strategy: 'newer' }, maxRetries: 0, isolate: 1 }
   expect(readPolicy(policy)).toEqual({ queue: 'mail', maxRetries: 0 })
   expect(readPolicy('odd')).toEqual({})
@@ -64,7 +64,7 @@ describe('prepareJob', () => {
     })
   })
 
-  it('takes what the options say', () => {
+  it('applies the options', () => {
     const options = {
       parentId: newJobId(),
       queue: 'high',
@@ -97,11 +97,11 @@ describe('prepareJob', () => {
     })
   })
 
-  it('leaves it to the clock of the store when a delay ends', () => {
+  it('leaves the end of a delay to the clock of the store', () => {
     expect(prepareJob('x', 1, { delay: 1_500 })).toMatchObject({ runAt: null, delayMs: 1_500 })
   })
 
-  it('a unique key holds while its job is live, and answers the job that has it, unless told otherwise', () => {
+  it('a unique key holds while its job is live, and returns the id of that job, by default', () => {
     const { unique } = prepareJob('x', 1, { unique: { key: 'k' } })
     expect(unique).toEqual({
       ...{ key: 'k', scope: 'topic', withinMs: null, onConflict: 'existing', ifRunning: 'wait' },
@@ -112,22 +112,22 @@ describe('prepareJob', () => {
     [{ key: 'k', ifRunning: 'start' }, 'ifRunning'],
     [{ key: 'k', ifRunning: 'wait', onConflict: 'existing' }, 'ifRunning'],
     [{ key: 'k', scope: 'all', onConflict: 'replace' }, "scope 'all'"],
-  ] as const)('refuses the rule %o, which would mean nothing', (unique, named) => {
+  ] as const)('refuses the rule %o, which would have no effect', (unique, named) => {
     expect(() => prepareJob('x', 1, { unique })).toThrow(
       expect.objectContaining({ code: 'INVALID_INPUT', message: expect.stringContaining(named) }),
     )
   })
 
-  it('lets no caller name a key of the kind that Oncue uses itself', () => {
+  it('lets no caller use a key of the kind that Oncue uses itself', () => {
     // @ts-expect-error: there is no such option.
     expect(() => prepareJob('x', 1, { internalKey: 'schedule:digest:0' })).toThrow(/internalKey/)
   })
 
-  it('jobs that share a concurrency key run one at a time unless told otherwise', () => {
+  it('jobs that share a concurrency key run one at a time by default', () => {
     expect(prepareJob('x', 1, { concurrencyKey: 'k' }).concurrencyLimit).toBe(1)
   })
 
-  it('reads undefined options as absent ones', () => {
+  it('treats undefined options as absent', () => {
     expect(prepareJob('x', 1, { queue: undefined, runAt: undefined, retry: undefined }).queue).toBe('default')
   })
 })
@@ -170,13 +170,13 @@ describe('a definition', () => {
   })
 
   it.each([z.void(), z.undefined(), z.object({ a: z.string() }).optional(), z.number().default(5)])(
-    'that takes nothing at all gets a payload of null',
+    'without a payload stores null where the schema accepts none',
     (input) => {
       expect(prepareJob('x', undefined, undefined, job({ input })).payload).toBe('null')
     },
   )
 
-  it('with a schema that is asynchronous is refused', () => {
+  it('with an asynchronous schema is refused', () => {
     const slow = job({ input: z.string().refine(async () => true) })
     expect(refusal('x', 'a', undefined, slow).message).toMatch(/schema of x is asynchronous/)
   })

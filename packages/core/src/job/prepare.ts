@@ -13,16 +13,16 @@ import { assertText } from './text.ts'
 import { parsePayload } from './validate.ts'
 
 type CheckedOptions = z.output<typeof enqueueOptionsSchema>
-/** Options that do not contradict each other, those of the definition included. */
+/** Options that do not contradict each other or the definition. */
 type Settled = Omit<CheckedOptions, 'retry'> & { readonly retry: RetryPolicy | undefined }
-/** What a topic says about all its jobs: its definition, or what a worker announced of it. */
+/** The options of a topic for all its jobs: from its definition, or as a worker announced them. */
 export type TopicPolicy = Partial<
   Pick<JobDefinition, 'queue' | 'priority' | 'timeoutMs' | 'maxRetries' | 'retry'>
 >
 type Newcomer = { readonly topic: string; readonly payload?: unknown }
 
 /**
- * The one gate into the queue: everything wrong with a job is refused here, by a named code, before any
+ * The only way into the queue: everything wrong with a job is refused here, with a named code, before any
  * database sees it. Precedence: the options, then the definition of the topic, then the defaults.
  *
  * Runs for every job, tens of thousands a second, so absent options cost nothing.
@@ -37,7 +37,7 @@ export function prepareJob(
   return assertNotOurs(prepareOwnJob(topic, payload, options, definition, newId))
 }
 
-/** As `prepareJob`, for Oncue itself: its own topics and its own queue are allowed. */
+/** Like `prepareJob`, for Oncue itself: its own topics and its own queue are allowed. */
 export function prepareOwnJob(
   topic: string,
   payload: unknown,
@@ -53,7 +53,7 @@ export function prepareOwnJob(
 
 /**
  * For a producer that asks another process to store the job: the same checks, and the request to send. The payload is
- * a copy, as JSON would give it back, and not encoded: that is done once, with the whole request.
+ * a copy, as JSON would return it, and not encoded: that is done once, with the whole request.
  */
 export function checkRequest(
   topic: string,
@@ -63,7 +63,7 @@ export function checkRequest(
 ): { readonly request: Newcomer & Settled; readonly payloadBytes: number } {
   assertTopic(topic)
   const { value, bytes } = copyJson(payload, 'payload')
-  // Of a copy of its own: a schema may change what it parses.
+  // On a separate copy, because a schema may change what it parses.
   if (definition) parsePayload(definition.input, copyJson(value, 'payload').value, topic)
   const { meta, ...settled } = settleOptions(parseOptions(options), definition)
   const plainMeta = meta && (copyJson(meta, 'meta').value as Record<string, unknown>)
@@ -71,7 +71,7 @@ export function checkRequest(
   return { request, payloadBytes: bytes }
 }
 
-/** For the side that stores: the job of a request that fits the schema of the wire. No option is parsed again. */
+/** For the side that stores: the job of a request that matches the wire schema. Options are not parsed again. */
 export function makeJob(
   { topic, payload, ...options }: Newcomer & CheckedOptions,
   policy?: TopicPolicy,
@@ -88,7 +88,10 @@ const policySchema = z.object({
   retry: retryPolicySchema.optional().catch(undefined),
 })
 
-/** What a worker announced of a topic, as far as it concerns an enqueue. Fields that this version does not understand are left out. */
+/**
+ * The announced options of a topic that matter for an enqueue. Fields that this version does not understand
+ * are left out.
+ */
 export function readPolicy(announced: unknown): TopicPolicy {
   return policySchema.safeParse(announced).data ?? {}
 }
@@ -171,7 +174,7 @@ function checkUnique({ key, scope, onConflict, ifRunning }: NonNullable<EnqueueO
   if (ifRunning !== undefined && onConflict !== 'replace') {
     throw new OncueError('INVALID_INPUT', "options.unique.ifRunning needs onConflict: 'replace'")
   }
-  // A payload fits the schema of its own topic only.
+  // A payload is valid only for the schema of its own topic.
   if (scope === 'all' && onConflict === 'replace') {
     throw new OncueError(
       'INVALID_INPUT',
@@ -180,7 +183,7 @@ function checkUnique({ key, scope, onConflict, ifRunning }: NonNullable<EnqueueO
   }
 }
 
-/** Two ways to say one thing: with both given, either choice could be the wrong one. */
+/** Two options for the same thing: with both given, either choice could be the wrong one. */
 function refuseBoth(one: unknown, other: unknown, oneName: string, otherName: string): void {
   if (one === undefined || other === undefined) return
   throw new OncueError('INVALID_INPUT', `options.${oneName} and options.${otherName} cannot be combined`)

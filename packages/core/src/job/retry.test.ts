@@ -39,12 +39,12 @@ describe('retryDelayMs', () => {
     )
   })
 
-  it('keeps within minDelay and maxDelay', () => {
+  it('stays within minDelay and maxDelay', () => {
     const policy = { strategy: 'exponential', minDelay: 3_000, maxDelay: 6_000 } as const
     expect(nths.map((nth) => retryDelayMs(policy, nth))).toEqual([3_000, 3_000, 4_000, 6_000])
   })
 
-  it('is a whole number within the ceiling, whatever it is given', () => {
+  it('is a whole number within the maximum, for any input', () => {
     const strategies = ['quadratic', 'exponential', 'exponential_jitter', 'fixed'] as const
     const counts = [Number.NaN, -1, 0, 0.5, 1, 60, 1_000, 1e9, Number.POSITIVE_INFINITY]
     for (const strategy of strategies) {
@@ -92,7 +92,7 @@ describe('crashVerdict', () => {
 })
 
 describe('retry options', () => {
-  it('say how often, when, both or neither', () => {
+  it('may set how often, when, both or neither', () => {
     expect(toRetrySettings(undefined)).toEqual({ maxRetries: undefined, retry: undefined })
     expect(toRetrySettings(false)).toEqual({ maxRetries: 0, retry: undefined })
     expect(toRetrySettings({ max: 5 })).toEqual({ maxRetries: 5, retry: undefined })
@@ -122,7 +122,7 @@ describe('isRetriedKind', () => {
   class NetworkError extends Error {}
   class SlowNetworkError extends NetworkError {}
 
-  it('retries everything without a list', () => {
+  it('retries every error without a list', () => {
     expect(isRetriedKind('thrown text', [])).toBe(true)
   })
 
@@ -133,7 +133,7 @@ describe('isRetriedKind', () => {
     expect(isRetriedKind('thrown text', [NetworkError])).toBe(false)
   })
 
-  it('retries by name what crossed a process', () => {
+  it('retries errors from another process by name', () => {
     expect(isRetriedKind(Object.assign(new Error(), { name: 'NetworkError' }), [NetworkError])).toBe(true)
   })
 })

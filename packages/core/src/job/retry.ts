@@ -11,22 +11,25 @@ const delaySchema = z.int().min(0).max(LIMITS.retryDelayMs).describe('whole mill
 
 /** How long to wait before the next run. Stored with the job, so it is plain JSON. Delays are milliseconds. */
 export const retryPolicySchema = z.strictObject({
-  /** How pauses grow: `quadratic` (1, 4, 9 units), `exponential` (1, 2, 4), the same with jitter, or `fixed`. Default: quadratic. */
+  /**
+   * How delays grow: `quadratic` (1, 4, 9 units), `exponential` (1, 2, 4), the same with jitter, or `fixed`.
+   * Default: quadratic.
+   */
   strategy: z.enum(RETRY_STRATEGIES),
-  /** Milliseconds, the unit of the strategy. Default: 60 000 for quadratic and fixed, 1 000 for exponential. */
+  /** Milliseconds, the unit of the strategy. Default: 60,000 for quadratic and fixed, 1,000 for exponential. */
   baseDelay: delaySchema.optional(),
-  /** No pause is shorter, in milliseconds. Default: 0. */
+  /** The shortest delay, in milliseconds. Default: 0. */
   minDelay: delaySchema.optional(),
-  /** No pause is longer, in milliseconds. Default: 30 days, which is also the most. */
+  /** The longest delay, in milliseconds. Default: 30 days, which is also the maximum. */
   maxDelay: delaySchema.optional(),
 })
 export type RetryPolicy = z.output<typeof retryPolicySchema>
 
-/** What users write: a policy whose strategy may be left out, and how many retries (`max`). */
+/** Retry options: a policy whose strategy is optional, and how many retries (`max`). */
 export const retryOptionsSchema = retryPolicySchema
   .partial()
   .extend({
-    /** How many retries, 0 to 1 000: `max: 3` means at most four runs. Default: 3. */
+    /** How many retries, 0 to 1,000: `max: 3` means at most four runs. Default: 3. */
     max: z
       .int()
       .min(0)
@@ -40,7 +43,7 @@ export const retryOptionsSchema = retryPolicySchema
   })
 export type RetryOptions = z.output<typeof retryOptionsSchema>
 
-/** What retry options say; undefined where they say nothing and a default applies. */
+/** The parsed retry options; undefined where a default applies. */
 export function toRetrySettings(options: false | RetryOptions | undefined): {
   readonly maxRetries: number | undefined
   readonly retry: RetryPolicy | undefined
@@ -66,12 +69,12 @@ export function isRetriedKind(error: unknown, retryOn: readonly ErrorClass[]): b
   return retryOn.some((kind) => error instanceof kind || errorClassName(error) === kind.name)
 }
 
-/** What a failed run leads to. `retries` is the count before this failure. */
+/** The outcome of a failed run. `retries` is the count before this failure. */
 export function decideRetry(retries: number, maxRetries: number): 'retry' | 'fail' {
   return retries < maxRetries ? 'retry' : 'fail'
 }
 
-/** The pause before the next run. `retries` is the count after the failure: 1 for the first retry. */
+/** The delay before the next run. `retries` is the count after the failure: 1 for the first retry. */
 export function retryDelayMs(
   policy: RetryPolicy | null | undefined,
   retries: number,
@@ -99,7 +102,7 @@ const DELAYS: Record<RetryPolicy['strategy'], (nth: number, base: number, random
   quadratic: (nth, base) => nth ** 2 * base,
   exponential: doubling,
   // Half fixed, half random. Full jitter spreads a little better, but may retry at once: with the few
-  // retries a job has, that would spend them before the failing service had any rest.
+  // retries a job has, that would use them up before the failing service could recover.
   exponential_jitter: (nth, base, random) => doubling(nth, base) * (0.5 + random() / 2),
   fixed: (_, base) => base,
 }
@@ -109,10 +112,10 @@ export type CrashVerdict =
   | { readonly action: 'retry'; readonly delayMs: number }
 
 /**
- * What the crash of a worker means for a job it was running. `crashes` includes this one.
+ * The outcome of a worker's crash for a job that it was running. `crashes` includes this one.
  *
- * The first crash is forgiven and re-runs at once, since most crashes are deployments and memory limits,
- * not the job's doing; unless retries are off, which says that a second run would do harm. After
+ * The first crash is not charged and the job runs again at once, since most crashes are deployments and memory
+ * limits, not the job's fault; unless retries are off, which means that a second run would do harm. After
  * `maxRetries` crashes the job is failed: a poison job must not kill workers for ever.
  */
 export function crashVerdict(crashes: number, maxRetries: number): CrashVerdict {

@@ -19,7 +19,7 @@ describe('statuses', () => {
 })
 
 describe('transitions', () => {
-  // Every pair of a status and a transition is in this table; what it does not show is refused.
+  // This table has every pair of a status and an allowed transition; any other is refused.
   const allowed: Record<(typeof JOB_STATUSES)[number], TransitionName[]> = {
     blocked: ['release_dependant', 'stop', 'cancel'],
     pending: ['claim', 'cancel'],
@@ -60,7 +60,7 @@ describe('transitions', () => {
   it('leave no status without a way in and a way out', () => {
     for (const status of JOB_STATUSES) {
       expect(names.some((name) => canTransition(status, name))).toBe(true)
-      // A job is born blocked or pending; blocked has no other way in.
+      // A new job is blocked or pending; nothing else leads to blocked.
       if (status !== 'blocked') expect(names.some((name) => TRANSITIONS[name].to === status)).toBe(true)
     }
   })

@@ -17,7 +17,7 @@ interface Transition {
 /**
  * Every way a job may change its status. A status change that is not listed here is a bug.
  *
- * Four transitions lead from processing back to pending. They are apart because they charge differently:
+ * Four transitions lead from processing back to pending. They are distinct because they charge differently:
  * a retry counts in `retries`, a crash in `crashes`, a snooze and a release count nowhere. A crash or a
  * failed run that has no retries left is a `fail`.
  */

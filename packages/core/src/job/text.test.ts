@@ -26,7 +26,7 @@ describe('assertText', () => {
     for (const text of samples.filter((sample) => sample !== '\0')) assertText(text, 'key')
   })
 
-  it('names the field, the fault and the place', () => {
+  it('names the field, the fault and the position', () => {
     expect(() => assertText('ab\0', 'options.uniqueKey')).toThrow(
       'options.uniqueKey contains a NUL character at position 2',
     )

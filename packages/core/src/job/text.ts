@@ -11,18 +11,18 @@ export function isStorableText(text: string): boolean {
   return !UNSTORABLE.test(text)
 }
 
-/** What is wrong with a text that is not storable, for the end of a sentence. */
+/** Says what is wrong with a text that cannot be stored, for the end of a sentence. */
 export function textFault(text: string): string {
   const at = text.search(UNSTORABLE)
   return `contains ${text[at] === '\0' ? 'a NUL character' : 'a lone surrogate'} at position ${at}`
 }
 
-/** Refuses text that a database could not give back. `what` names the field in the message. */
+/** Refuses text that a database could not return unchanged. `what` names the field in the message. */
 export function assertText(text: string, what: string): void {
   if (!isStorableText(text)) throw new OncueError('INVALID_TEXT', `${what} ${textFault(text)}`)
 }
 
-/** For texts that must not be lost over a bad character, such as error messages. */
+/** For texts that must be kept despite a bad character, such as error messages. */
 export function cleanText(text: string): string {
   return text.replace(UNSTORABLE_ALL, '\ufffd')
 }
@@ -40,7 +40,7 @@ export function utf8Length(text: string): number {
   return bytes
 }
 
-/** The longest start of `text` that fits, never cutting a character in two. */
+/** The longest beginning of `text` that fits, without cutting a character in two. */
 export function truncateUtf8(text: string, maxBytes: number): string {
   if (text.length * 3 <= maxBytes) return text
   let bytes = 0
@@ -53,7 +53,7 @@ export function truncateUtf8(text: string, maxBytes: number): string {
   return text
 }
 
-/** A value as it should appear in an error message: on one line, control characters visible, not long. */
+/** A value as it appears in an error message: on one line, control characters visible, shortened. */
 export function quote(value: unknown): string {
   if (typeof value === 'string') return JSON.stringify(value.length > 60 ? `${value.slice(0, 60)}…` : value)
   if (value instanceof Date) return Number.isNaN(value.getTime()) ? 'an invalid Date' : value.toISOString()
@@ -64,7 +64,7 @@ export function quote(value: unknown): string {
 
 const SHOWN_KEYS = 10
 
-/** Where in a value something is wrong, as one would write it in code: `payload.items[3].name`. */
+/** Where in a value something is wrong, in the notation of code: `payload.items[3].name`. */
 export function formatPath(root: string, path: readonly PropertyKey[]): string {
   const shown =
     path.length > 2 * SHOWN_KEYS ? [...path.slice(0, SHOWN_KEYS), '…', ...path.slice(-SHOWN_KEYS)] : path

@@ -4,11 +4,11 @@ import { parsePayload, parseResult } from './validate.ts'
 
 const schema = z.object({ items: z.array(z.object({ id: z.coerce.number() })) })
 
-it('parsePayload gives the handler the output type of the schema', () => {
+it('parsePayload returns the output type of the schema for the handler', () => {
   expect(parsePayload(schema, { items: [{ id: '7' }] }, 'x')).toEqual({ items: [{ id: 7 }] })
 })
 
-it('parsePayload says where a payload does not fit, and of which topic', () => {
+it('parsePayload reports where a payload does not fit, and of which topic', () => {
   const parse = () => parsePayload(schema, { items: [{ id: 1 }, 5] }, 'x')
   expect(parse).toThrow(expect.objectContaining({ code: 'INVALID_PAYLOAD' }))
   expect(parse).toThrow('payload.items[1]: Invalid input: expected object, received number (schema of x)')
@@ -20,7 +20,7 @@ it('parseResult has a code of its own', () => {
   )
 })
 
-it('an error thrown by the schema itself is not disguised', () => {
+it('an error thrown by the schema itself is passed on', () => {
   const broken = z.string().transform(() => {
     throw new RangeError('bug in the schema')
   })
@@ -35,11 +35,11 @@ it.each<[string, z.ZodType, unknown]>([
   ['.nullable()', z.number().nullable(), null],
   ['.nullish()', z.number().nullish(), null],
   ['nothing said', z.unknown(), null],
-])('null stands for undefined where a schema takes no null: %s', (_, taking, expected) => {
+])('null becomes undefined where a schema does not accept null: %s', (_, taking, expected) => {
   expect(parsePayload(taking, null, 'x')).toBe(expected)
   expect(parseResult(taking, null, 'x')).toBe(expected)
 })
 
-it('null is told as null where a schema takes neither', () => {
+it('the error says null where a schema accepts neither', () => {
   expect(() => parsePayload(z.string(), null, 'x')).toThrow('expected string, received null')
 })

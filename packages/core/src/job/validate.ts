@@ -4,7 +4,7 @@ import { toSchemaError } from './input-error.ts'
 
 /**
  * Checks a payload against the input schema of its topic and returns what the handler gets. `payload` must
- * be what JSON gives back: a schema sees the same in the producer and in the worker.
+ * be a value from JSON, so that a schema sees the same in the producer and in the worker.
  */
 export function parsePayload<Input extends z.core.$ZodType>(
   schema: Input,
@@ -15,9 +15,9 @@ export function parsePayload<Input extends z.core.$ZodType>(
 }
 
 /**
- * Checks a result against the output schema of its topic: in the worker before it is stored, and where it is
- * waited for. Only the latter uses the returned value; what is stored is what the handler returned, or the schema's
- * transforms would be applied twice. Like a payload, `result` must be what JSON gives back.
+ * Checks a result against the output schema of its topic: in the worker before it is stored, and in the client that
+ * waits for it. Only the latter uses the returned value; the stored result is what the handler returned, or the
+ * schema's transforms would be applied twice. Like a payload, `result` must be a value from JSON.
  */
 export function parseResult<Output extends z.core.$ZodType>(
   schema: Output,
@@ -27,7 +27,7 @@ export function parseResult<Output extends z.core.$ZodType>(
   return parse(schema, result, 'result', topic)
 }
 
-/** Whether the schema takes this value; not if it throws, or is asynchronous. */
+/** Whether the schema accepts this value; false if it throws, or is asynchronous. */
 export function accepts(schema: z.core.$ZodType, value: unknown): boolean {
   try {
     return z.safeParse(schema, value).success
@@ -45,7 +45,8 @@ function parse<Schema extends z.core.$ZodType>(
   let parsed: z.ZodSafeParseResult<z.output<Schema>>
   try {
     parsed = z.safeParse(schema, value)
-    // JSON has no undefined: it is stored as null. A schema that takes null gets it, z.void() and .optional() do not.
+    // JSON has no undefined: it is stored as null. A schema that accepts null gets it; z.void() and .optional() do
+    // not.
     const asUndefined = value === null && !parsed.success ? z.safeParse(schema, undefined) : undefined
     if (asUndefined?.success) parsed = asUndefined
   } catch (cause) {

@@ -25,7 +25,7 @@ type Name = keyof typeof CALLERS
 
 const SIGNED_IN = "@request.auth.id != ''"
 
-/** Who may, by rule. The manage rule decides about both seeing and acting. */
+/** Who is allowed, by rule. The manage rule decides about both reading and acting. */
 const TABLE: Record<AccessRule, Record<'enqueue' | 'read' | 'act', readonly Name[]>> = {
   '': { enqueue: ['admin'], read: ['admin'], act: ['admin'] },
   true: {
@@ -58,7 +58,7 @@ const whoMay = (rules: Parameters<typeof allows>[0], access: (typeof ACCESS_CLAS
 describe('allows', () => {
   const rules = Object.keys(TABLE) as AccessRule[]
 
-  it('is asked about every rule there is', () => {
+  it('is tested with every rule', () => {
     expect(rules.sort()).toEqual([...ruleSchema.options].sort())
   })
 
@@ -74,12 +74,12 @@ describe('allows', () => {
     })
   })
 
-  it('is closed to those without a token, unless somebody opens it', () => {
+  it('is closed to callers without a token, unless a rule opens it', () => {
     for (const access of ACCESS_CLASSES)
       expect(allows(DEFAULT_SETTINGS, CALLERS.anonymous, access), access).toBe(false)
   })
 
-  it('gives each role its own by default', () => {
+  it('gives each role its own permissions by default', () => {
     const may = (name: Name) =>
       ACCESS_CLASSES.filter((access) => allows(DEFAULT_SETTINGS, CALLERS[name], access))
     expect(Object.fromEntries(ROLES.map((role) => [role, may(role)]))).toEqual({
@@ -108,7 +108,7 @@ describe('allowsName', () => {
     expect(allowsName(patterns, topic)).toBe(expected)
   })
 
-  it.each(['mail', 'mail_*', 'app:*', 'app:mail', '*'])('takes the pattern %s', (pattern) => {
+  it.each(['mail', 'mail_*', 'app:*', 'app:mail', '*'])('accepts the pattern %s', (pattern) => {
     expect(topicPatternSchema.safeParse(pattern).success).toBe(true)
   })
 
@@ -121,7 +121,7 @@ describe('allowsName', () => {
 })
 
 describe('settings', () => {
-  it('have defaults that are settings', () => {
+  it('have valid defaults', () => {
     expect(settingsSchema.parse(DEFAULT_SETTINGS)).toEqual(DEFAULT_SETTINGS)
   })
 

@@ -6,7 +6,7 @@ export const ROLES = ['producer', 'viewer', 'operator', 'admin'] as const
 export type Role = (typeof ROLES)[number]
 export const roleSchema = z.enum(ROLES)
 
-/** What a call does; every procedure and route has one. */
+/** The kind of access of a call; every procedure and route has one. */
 export const ACCESS_CLASSES = ['enqueue', 'read', 'act', 'admin'] as const
 export type AccessClass = (typeof ACCESS_CLASSES)[number]
 
@@ -21,11 +21,11 @@ const SIGNED_IN = "@request.auth.id != ''"
 
 const RULE_ERROR = `must be "" (admins only), "true" (everyone), "${SIGNED_IN}" (everyone signed in) or a role: ${ROLES.join(', ')}`
 
-/** Who may enqueue, or see and act. The first three are spelled as PocketBase spells them. */
+/** Who may enqueue, or read and act. The first three are spelled as in PocketBase. */
 export const ruleSchema = z.enum(['', 'true', SIGNED_IN, ...ROLES], { error: RULE_ERROR })
 export type AccessRule = z.output<typeof ruleSchema>
 
-/** Who passes a rule that names a role: those whose role permits at least as much. */
+/** Who passes a rule that names a role: callers whose role permits at least as much. */
 const PASSES: Readonly<Record<Role, readonly Role[]>> = {
   producer: ['producer', 'operator', 'admin'],
   viewer: ['viewer', 'operator', 'admin'],
@@ -33,7 +33,7 @@ const PASSES: Readonly<Record<Role, readonly Role[]>> = {
   admin: ['admin'],
 }
 
-/** Who asks, as far as access goes. `role` is null for those without a token, and for a JWT that names none. */
+/** The caller, as far as access is concerned. `role` is null without a token, and for a JWT that names none. */
 export type Caller = { readonly signedIn: boolean; readonly role: Role | null }
 
 function passes(rule: AccessRule, { signedIn, role }: Caller): boolean {
@@ -52,7 +52,7 @@ export function isAtMost(role: Role, other: Role | null): boolean {
   return other !== null && PERMITTED[role].every((access) => PERMITTED[other].includes(access))
 }
 
-/** Both must agree: a rule can open a door to many, and still no role does what it is not for. */
+/** Both must agree: a rule may open a call to many, but no role can do what it is not meant for. */
 export function allows(
   rules: Pick<Settings, 'enqueueRule' | 'manageRule'>,
   caller: Caller,
@@ -63,11 +63,11 @@ export function allows(
   return passes(access === 'enqueue' ? rules.enqueueRule : rules.manageRule, caller)
 }
 
-/** A topic, or the beginning of topics with `*` at its end. */
+/** A topic, or a prefix of topics that ends with `*`. */
 export const topicPatternSchema = z
   .string()
   .max(LIMITS.topicLength)
-  // Some topic must be able to match it.
+  // There must be a topic that can match it.
   .refine((pattern) => topicSchema.safeParse(pattern.replace(/\*$/, 'x')).success, {
     error: 'must be a topic, or the beginning of one followed by *',
   })
@@ -75,7 +75,7 @@ export const topicPatternSchema = z
 /** `null` means all. */
 export const allowedTopicsSchema = z.array(topicPatternSchema).max(1_000).nullable()
 
-/** A queue, or the beginning of queues with `*` at its end. */
+/** A queue, or a prefix of queues that ends with `*`. */
 const queuePatternSchema = z
   .string()
   .max(LIMITS.queueLength)
@@ -86,7 +86,7 @@ const queuePatternSchema = z
 /** `null` means all. */
 export const allowedQueuesSchema = z.array(queuePatternSchema).max(1_000).nullable()
 
-/** Whether a topic or a queue is one of those that are allowed. */
+/** Whether a topic or a queue is allowed. */
 export function allowsName(patterns: readonly string[] | null, name: string): boolean {
   if (patterns === null) return true
   return patterns.some((pattern) =>
@@ -124,7 +124,7 @@ export type SettingName = keyof Settings
 
 export const SETTING_NAMES = Object.keys(settingsSchema.shape) as SettingName[]
 
-/** Closed: nothing is open to those without a token. */
+/** Closed: nothing is open to callers without a token. */
 export const DEFAULT_SETTINGS: Settings = {
   httpEnabled: true,
   enqueueRule: 'producer',

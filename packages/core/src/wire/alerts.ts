@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { queueSchema, topicSchema } from '../job/names.ts'
 import { idRequestSchema, nameSchema, pageOf, pageRequest, timeSchema } from './fields.ts'
 
-/** What can go wrong, and in which unit its threshold is. */
+/** The kinds of alerts, and the unit of their thresholds. */
 export const ALERT_KINDS = [
   'oldest_waiting',
   'failure_rate',
@@ -61,7 +61,7 @@ export const updateAlertRuleRequestSchema = idRequestSchema.extend({
 
 export const ALERT_STATES = ['firing', 'acked', 'snoozed', 'resolved'] as const
 
-/** One episode. `state` is what to do about it: `acked` and `snoozed` still fire, but are known about. */
+/** One episode. `state` says what to do about it: `acked` and `snoozed` still fire, but are known. */
 export const alertSchema = z.object({
   id: z.string(),
   ruleId: z.string(),
@@ -98,7 +98,7 @@ export const alertCountsSchema = z.object({ firing: z.int(), acked: z.int(), sno
 
 export const alertPageSchema = pageOf(alertSchema)
 
-/** One alert, or several: those that were resolved meanwhile are left out. */
+/** One alert, or several: those that have been resolved are left out. */
 export const ackRequestSchema = z
   .strictObject({
     id: z.uuid().optional(),
@@ -117,14 +117,14 @@ export const snoozeRequestSchema = idRequestSchema.extend({
   until: timeSchema.describe('at most a week from now'),
 })
 
-/** Over how long the share of failures is counted, and how many runs it takes to tell. */
+/** Over how long the share of failures is counted, and the least number of runs. */
 export const FAILURE_WINDOW_MS = 15 * 60_000
 export const FAILURE_MIN_RUNS = 20
 
 /** Jobs wait, and none finished for this long: stalled. */
 export const STALL_WINDOW_MS = 5 * 60_000
 
-/** An error is new for so long. */
+/** How long an error is new. */
 export const NEW_ERROR_WINDOW_MS = 60 * 60_000
 
 /** The rules that every installation begins with; thresholds in the units of their kinds. */
@@ -132,7 +132,7 @@ export const DEFAULT_ALERT_RULES = {
   oldest_waiting: { name: 'Jobs wait too long', threshold: 300, forSeconds: 60 },
   failure_rate: { name: 'Too many jobs fail', threshold: 0.1, forSeconds: 120 },
   no_workers: { name: 'No workers are alive', threshold: 0, forSeconds: 60 },
-  // Together with the window, as long as a run may take by default: one long run does not alert.
+  // Together with the window as long as a run may take by default, so that one long run does not alert.
   stalled: { name: 'Queue is stalled', threshold: 1, forSeconds: 300 },
   paused: { name: 'Queue paused too long', threshold: 3_600, forSeconds: 0 },
 } as const satisfies Readonly<

@@ -13,7 +13,7 @@ export const previewRequestSchema = z.strictObject({
   asOf: timeSchema.optional().describe('default: now'),
 })
 
-/** What the matching jobs are: of those looked at, which are the newest. */
+/** What the matching jobs are: a summary of the newest ones. */
 const foundJobsSchema = z.object({
   byStatus: z.record(z.string(), z.int()).describe('of the inspected jobs'),
   byError: z
@@ -27,7 +27,7 @@ const foundJobsSchema = z.object({
 })
 export type FoundJobs = Readonly<z.output<typeof foundJobsSchema>>
 
-/** What a bulk operation would touch, so that "all" means what was seen. */
+/** What a bulk operation would touch, so that "all" means what the caller has seen. */
 export const previewSchema = z.object({
   asOf: z.date().describe('send it with the bulk operation'),
   count: z.int().describe('how many match; send it as expectedCount'),
@@ -47,7 +47,7 @@ export const bulkOperationRequestSchema = z.strictObject({
   action: bulkActionSchema,
   /** Which jobs. */
   filter: actedFilterSchema,
-  /** Jobs that match later are left alone. */
+  /** Jobs that match later are skipped. */
   asOf: timeSchema.describe('jobs that match later are left alone'),
   expectedCount: z
     .int()
@@ -64,11 +64,11 @@ export const bulkOperationRequestSchema = z.strictObject({
     .max(86_400)
     .default(0)
     .describe('seconds over which to spread the jobs, so that they do not all run at once'),
-  /** Does a few jobs first, and the others by itself when those complete. */
+  /** Does a few jobs first, and the others automatically when those complete. */
   canary: canarySchema
     .optional()
     .describe('do these first: go on by itself when they complete, stop when more than maxFailed fail again'),
-  /** A share from 0 to 1: stops by itself when more of its jobs fail again, of at least ten. */
+  /** A share from 0 to 1: stops automatically when more of its jobs fail again, of at least ten. */
   stopWhenFailing: z
     .number()
     .min(0)
@@ -81,7 +81,7 @@ export type BulkOperationRequest = Readonly<z.output<typeof bulkOperationRequest
 const bulkOperationStatusSchema = z.enum(['canary', 'running', 'completed', 'stopped', 'failed'])
 export type BulkOperationStatus = z.output<typeof bulkOperationStatusSchema>
 
-/** What became of the jobs that were requeued or made due. */
+/** The outcomes of the jobs that were requeued or made due. */
 const outcomesSchema = z.object({
   completed: z.int(),
   running: z.int(),

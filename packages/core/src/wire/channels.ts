@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { idRequestSchema, nameSchema } from './fields.ts'
 
-/** The last two belong to devices, which make them themselves. */
+/** The last two belong to devices, which create them. */
 export const CHANNEL_KINDS = [
   'webhook',
   'slack',
@@ -37,10 +37,10 @@ const keySchema = z
   .trim()
   .regex(/^[\w-]{8,200}$/, 'must be a key of letters, digits, _ and -')
 
-/** What ntfy takes for the name of a topic, at the end of a path. */
+/** A valid topic of ntfy, at the end of a path. */
 const NTFY_TOPIC = /\/[\w-]{1,64}$/
 
-/** Push channels are made by their devices. */
+/** Push channels are created by their devices. */
 export const createChannelRequestSchema = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.enum(['webhook', 'slack']), name: nameSchema, url: urlSchema }),
   z.strictObject({
@@ -71,7 +71,7 @@ export const updateChannelRequestSchema = idRequestSchema.extend({
 })
 export type UpdateChannelRequest = Readonly<z.output<typeof updateChannelRequestSchema>>
 
-/** How a test notification went. */
+/** The result of a test notification. */
 export const deliverySchema = z.object({
   delivered: z.boolean(),
   error: z.string().nullable(),

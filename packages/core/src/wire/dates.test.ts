@@ -14,12 +14,12 @@ describe.each<[string, unknown]>([
   ['a text that looks like a date', { at: day.toJSON() }],
   ['null', null],
 ])('%s', (_, value) => {
-  it('comes back as it was sent', () => {
+  it('is decoded as it was encoded', () => {
     expect(decodeDates(overWire(encodeDates(value)))).toEqual(value)
   })
 })
 
-describe('what is not written so', () => {
+describe('input that is not encoded this way', () => {
   it.each([[undefined], [null], ['text'], [{ error: { code: 'NOT_FOUND' } }]])(
     'is left alone: %j',
     (value) => {
@@ -27,7 +27,7 @@ describe('what is not written so', () => {
     },
   )
 
-  it('does no harm', () => {
+  it('is harmless', () => {
     const wire = { json: { a: 1 }, meta: { values: { 'b.c': ['Date'], a: ['Date'] }, v: 1 } }
     expect(decodeDates(wire)).toEqual({ a: 1 })
   })

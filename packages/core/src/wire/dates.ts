@@ -1,15 +1,15 @@
-/** JSON, and where in it texts stand for dates: a part of what superjson writes and reads. */
+/** JSON, and the paths of the texts in it that stand for dates: a subset of the format of superjson. */
 export interface WithDates {
   readonly json: unknown
   readonly meta?: { readonly values: DatePaths; readonly v: 1 }
 }
 
-/** One date alone, or paths to dates: `a.0.b`, where `\.` and `\\` are characters of a name. */
+/** A single date, or paths to dates: `a.0.b`, where `\.` and `\\` are escaped characters of a name. */
 type DatePaths = readonly ['Date'] | Readonly<Record<string, readonly ['Date']>>
 
 /**
- * What we send is JSON with dates in it, so it is enough to say where these are: superjson itself walks and
- * copies all of it, and refuses a payload that has a field `constructor`.
+ * We send JSON with dates in it, so the paths of the dates are enough: superjson itself walks and
+ * copies everything, and refuses a payload that has a field `constructor`.
  */
 export function encodeDates(json: unknown): WithDates {
   if (json instanceof Date) return { json: json.toJSON(), meta: { values: ['Date'], v: 1 } }
@@ -20,7 +20,7 @@ export function encodeDates(json: unknown): WithDates {
 
 function markDates(container: object, path: string, values: Record<string, ['Date']>): void {
   if (Array.isArray(container)) {
-    // Thousands of results: their keys need no escaping.
+    // For thousands of results: their keys need no escaping.
     for (let n = 0; n < container.length; n++) markDate(container[n], path + n, values)
     return
   }
@@ -37,7 +37,7 @@ function markDate(value: unknown, at: string, values: Record<string, ['Date']>):
   else markDates(value, `${at}.`, values)
 }
 
-/** The other way, in place. Other texts stay as they are. */
+/** The reverse, in place. Other texts are not changed. */
 export function decodeDates(wire: unknown): unknown {
   if (!isWithDates(wire)) return wire
   const { json, meta } = wire

@@ -7,7 +7,7 @@ import { LIMITS } from '../job/limits.ts'
 import { topicSchema } from '../job/names.ts'
 import { errorResponseSchema } from './fields.ts'
 
-/** How many jobs one call may name or bring. */
+/** How many jobs one call may name or contain. */
 export const MAX_BATCH = 1_000
 
 export const enqueueRequestSchema = z.strictObject({
@@ -16,7 +16,7 @@ export const enqueueRequestSchema = z.strictObject({
   ...enqueueOptionsSchema.shape,
 })
 
-/** As the client sends it: a request that is sent again, because its response was lost, makes no second job. */
+/** Set by the client: a request that is sent again, because its response was lost, makes no second job. */
 const requestIdSchema = jobIdSchema.optional().describe('id of this request; the same when it is repeated')
 const isRepeatSchema = z
   .boolean()
@@ -30,9 +30,9 @@ export const enqueueCallSchema = enqueueRequestSchema.extend({
 
 export const enqueuedSchema = z.object({
   id: jobIdSchema,
-  /** False: a job with the same key was there already, and this is its id. */
+  /** False: a job with the same key existed already, and this is its id. */
   created: z.boolean().describe('false: a job with the same key already existed, and this is its id'),
-  /** True: that job was waiting, and has the payload of this request now. */
+  /** True: that job was waiting, and now has the payload of this request. */
   replaced: z.boolean().describe('true: that job was waiting, and now has the payload of this request'),
 })
 export type Enqueued = z.output<typeof enqueuedSchema>
@@ -50,12 +50,12 @@ export type EnqueueItem = z.input<typeof clientItemSchema>
 
 export type CheckedItem = z.output<typeof clientItemSchema>
 
-/** Each job of a request, or what is wrong with it: a wrong one does not make the whole request fail. */
+/** Each job of a request, or what is wrong with it: an invalid one does not make the whole request fail. */
 export function readItems(
   items: readonly unknown[],
   schema: z.ZodType<CheckedItem>,
 ): (CheckedItem | OncueError)[] {
-  // Too many are refused as a whole: then it is not worth looking at each.
+  // Too many are refused as a whole, without checking each.
   if (items.length > MAX_BATCH)
     throw new OncueError('BATCH_TOO_LARGE', `input.jobs has ${items.length} items, more than ${MAX_BATCH}`)
   return items.map((item, index) => {

@@ -3,7 +3,7 @@ import { ERRORS, type ErrorCode } from '../errors.ts'
 import { LIMITS } from '../job/limits.ts'
 import { isStorableText } from '../job/text.ts'
 
-// What several shapes share.
+// Fields that several shapes share.
 
 /** Any text that a database can store, and so can be searched for. */
 export const plainText = (maxLength: number) =>
@@ -16,7 +16,7 @@ export const timeSchema = z.date().min(new Date(LIMITS.dateMin)).max(new Date(LI
 
 export const pausedSchema = z.object({ at: z.date(), by: z.string().nullable() }).nullable()
 
-/** One of whatever the procedure is about. */
+/** The id of the object that the procedure is about. */
 export const idRequestSchema = z.strictObject({ id: z.uuid() })
 
 /** The last message that a client saw, when it reconnects to a stream. */

@@ -8,10 +8,10 @@ import { FINISHED_STATUSES } from '../job/states.ts'
 import { lastEventIdSchema, plainText, timeSchema } from './fields.ts'
 import { isIdSuffix } from './search-query.ts'
 
-/** Each is a condition of the statement, and thousands of them would take minutes to put together. */
+/** Each is a condition of the statement: building it for thousands of them would take minutes. */
 const MAX_META_KEYS = 20
 
-/** Which jobs. The store knows what can be combined. */
+/** Which jobs. The store checks what can be combined. */
 export const jobFilterSchema = z.strictObject({
   /** In this status. */
   status: jobStatusSchema.optional(),
@@ -41,7 +41,7 @@ export const jobFilterSchema = z.strictObject({
     .describe('the last 4 to 32 hexadecimal digits of the id'),
   /** Text within the payload. Needs `createdFrom`: it reads every payload of that time. */
   payloadText: plainText(1_000).optional().describe('text within the payload; needs createdFrom'),
-  /** Text within `class: message` of the last error, in whatever case, of jobs that failed or are retried. */
+  /** Text within `class: message` of the last error, ignoring case, of jobs that failed or are retried. */
   errorText: plainText(1_000)
     .min(1)
     .optional()
@@ -50,11 +50,11 @@ export const jobFilterSchema = z.strictObject({
 export type JobFilter = Readonly<z.output<typeof jobFilterSchema>>
 
 const pageRequestSchema = z.strictObject({
-  /** 1 to 1 000. Default: 50. */
+  /** 1 to 1,000. Default: 50. */
   limit: z.int().min(1).max(1_000).default(50),
-  /** Instead of a cursor, for callers that count pages. */
+  /** Replaces the cursor, for callers that count pages. */
   offset: z.int().min(0).optional(),
-  /** Of the page before. Nothing is skipped or shown twice while jobs come, finish and go. */
+  /** `nextCursor` of the previous page. Nothing is skipped or shown twice while jobs come, finish and go. */
   cursor: z.string().max(1_000).optional().describe('nextCursor of the previous page; instead of offset'),
 })
 export type PageRequest = Readonly<z.input<typeof pageRequestSchema>>
@@ -64,7 +64,7 @@ export const listJobsRequestSchema = jobFilterSchema.extend(pageRequestSchema.sh
 const jobPageSchema = z.object({
   /**
    * Newest first. A search without an index (text of payloads or errors, the end of an id, a short id prefix, or a value of meta that thousands of
-   * jobs have together with something else) gives up after a while: then the page is short, or even empty, and
+   * jobs have, together with another condition) stops after a while: then the page is short, or even empty, and
    * `nextCursor` continues from there.
    */
   items: z.array(jobSummarySchema),
@@ -98,7 +98,7 @@ export const getJobResponseSchema = jobDetailsSchema.extend({ masked: maskedSche
 const relativeSchema = jobSummarySchema.pick({ id: true, topic: true, queue: true, status: true })
 export type Relative = Readonly<z.output<typeof relativeSchema>>
 
-/** What a job belongs to. Each list has the first 50. */
+/** The relatives of a job. Each list has the first 50. */
 export const familySchema = z.object({
   id: jobIdSchema,
   parent: relativeSchema.nullable().describe('the job that spawned it; null: none, or it was pruned'),

@@ -5,12 +5,12 @@ import { pausedSchema, plainText } from './fields.ts'
 export const limitSchema = z.strictObject({
   /** How many run at once; 0 stops them. Null: any number. */
   maxRunning: z.int().min(0).max(1_000_000).nullish().describe('how many may run at once; 0: none start'),
-  /** How many start within any `intervalMs` milliseconds; up to 10 000. Null: any number. */
+  /** How many start within any `intervalMs` milliseconds; up to 10,000. Null: any number. */
   rate: z
     .strictObject({
       /** How many may start, 1 to 10,000. */
       count: z.int().min(1).max(10_000),
-      /** Within so many milliseconds, up to a day. */
+      /** Within this many milliseconds, up to a day. */
       intervalMs: z.int().min(1).max(86_400_000),
     })
     .nullish()
@@ -45,7 +45,7 @@ export const queueRequestSchema = z.strictObject({ queue: queueSchema })
 export const MAX_PAUSE_SECONDS = 30 * 86_400
 
 export const pauseQueueRequestSchema = queueRequestSchema.extend({
-  /** 1 to 2 592 000 (30 days). */
+  /** 1 to 2,592,000 (30 days). */
   forSeconds: z
     .int()
     .min(1)
@@ -102,7 +102,7 @@ const topicAnnouncementSchema = z.object({
   topic: z.string(),
   input: z.unknown().describe('JSON Schema'),
   output: z.unknown().describe('JSON Schema'),
-  /** Queue, priority, retries, timeout: whatever the definition sets. */
+  /** The options that the definition sets: queue, priority, retries, timeout. */
   policy: z.unknown(),
 })
 export type TopicAnnouncement = Readonly<z.output<typeof topicAnnouncementSchema>>

@@ -21,7 +21,10 @@ export const isoDateSchema = z.iso
   })
   .transform((text) => new Date(text))
 
-/** A request as REST takes it: dates are texts (`texts` has those fields), and each name may be camelCase or snake_case. */
+/**
+ * A request as REST accepts it: dates are texts (`texts` has those fields), and each name may be camelCase or
+ * snake_case.
+ */
 function asRest<Request extends z.ZodObject>(request: Request, texts: z.ZodRawShape) {
   const fields = { ...request.shape, ...texts } as Record<string, z.ZodType>
   const aliased = Object.keys(fields).filter((name) => snakeCase(name) !== name)
@@ -34,7 +37,7 @@ function asRest<Request extends z.ZodObject>(request: Request, texts: z.ZodRawSh
       ]
     }),
   )
-  // What comes out has passed the schemas of `request`, each field by its own: it is not checked again.
+  // Each field of the result has passed its own schema of `request`, so it is not checked again.
   return z.strictObject({ ...fields, ...given }).transform((found, ctx): z.output<Request> => {
     const values: Record<string, unknown> = { ...found }
     for (const name of aliased) {
@@ -55,7 +58,7 @@ function asRest<Request extends z.ZodObject>(request: Request, texts: z.ZodRawSh
   })
 }
 
-/** Under its other name it may be there. */
+/** The field may be given under its other name. */
 function mayBeMissing(field: z.ZodType): z.ZodType {
   const { description } = field
   const inner = field instanceof z.ZodDefault ? (field.unwrap() as z.ZodType) : field
@@ -96,7 +99,7 @@ export const statsResponseSchema = z.object({
   avg_execution_time: z.number().describe('milliseconds'),
 })
 
-/** As REST returns it: snake_case names, except those that users chose; JSON makes the dates ISO texts. */
+/** A response in REST's form: snake_case names, except those that users chose; JSON makes the dates ISO texts. */
 type Rest<From extends object> = {
   [Name in keyof From & string as SnakeCase<Name>]: From[Name]
 }

@@ -30,9 +30,9 @@ export const scheduleSchema = z.object({
   options: z.record(z.string(), z.unknown()),
   /** Ticks while no worker ran become no job, one for the last, or one each (up to 100). */
   missed: missedSchema,
-  /** Declared in code, or made by people. */
+  /** Declared in code, or created by people. */
   source: z.enum(['code', 'database']),
-  /** The service that declared it in code. Other services leave it alone. */
+  /** The service that declared it in code. Other services do not change it. */
   service: z.string().nullable().describe('for schedules in code: the service that declares it'),
   /** Null: never again, or paused. */
   nextAt: z.date().nullable(),

@@ -19,7 +19,7 @@ const wordsOf = (text: string, context?: Partial<SearchContext>) =>
 const inPayload = (text: string) => `payload contains “${text}” (last 24 hours)`
 const inError = (text: string) => `error contains “${text}”`
 
-describe('what a line of text may mean, the likeliest first', () => {
+describe('the readings of a line of text, the likeliest first', () => {
   it.each<[text: string, readings: string[]]>([
     ['', []],
     ['   ', []],
@@ -95,30 +95,30 @@ describe('what a line of text may mean, the likeliest first', () => {
     ],
     ['meta.a.b:x status:running', [{ status: 'processing', meta: { 'a.b': 'x' } }]],
     ['error:no queue:mail', [{ errorText: 'no', queue: 'mail' }]],
-  ])('%j asks for that', (text, filters) => {
+  ])('%j becomes these filters', (text, filters) => {
     expect(readingsOf(text).map(({ filter }) => filter)).toEqual(filters)
   })
 
-  it('leaves payloads out for those who may not search them', () => {
+  it('exclude payloads for callers who may not search them', () => {
     expect(wordsOf('12345678', { maySearchPayloads: false })).toEqual([
       'id ends with 12345678',
       inError('12345678'),
     ])
   })
 
-  it('takes a word for a name where no names are known', () => {
+  it('include a word as a name where no names are known', () => {
     const unknown = { topics: undefined, queues: undefined }
     expect(wordsOf('mail', unknown)).toEqual(['topic mail', 'queue mail', inPayload('mail'), inError('mail')])
     expect(wordsOf('no answer', unknown)).toEqual([inPayload('no answer'), inError('no answer')])
   })
 
-  it('has at most six readings', () => {
+  it('are at most six', () => {
     const topics = Array.from({ length: 50 }, (_, n) => `cafe_${n}`)
     expect(wordsOf('cafe', { topics, queues: topics })).toHaveLength(6)
   })
 })
 
-describe('what cannot be understood is refused with the way out', () => {
+describe('what cannot be understood is refused with a hint', () => {
   it.each([
     [
       'colour:red',
@@ -145,14 +145,14 @@ describe('what cannot be understood is refused with the way out', () => {
     }
   })
 
-  it('payload: of those who may not search payloads', () => {
+  it('payload: from callers who may not search payloads', () => {
     expect(() => readingsOf('payload:x', { maySearchPayloads: false })).toThrow(
       'only admins can search payloads',
     )
   })
 })
 
-describe('what is being typed can be completed', () => {
+describe('the text being typed can be completed', () => {
   it.each([
     ['to', ['topic:']],
     ['status:failed me', ['status:failed meta.']],

@@ -3,7 +3,7 @@ import { isJobId } from '../job/id.ts'
 import { JOB_STATUSES, type JobStatus } from '../job/states.ts'
 import type { JobFilter } from './jobs.ts'
 
-/** One way to understand a search: what to ask for, and how to say it to the person who searches. */
+/** One reading of a search: its filter, and a description for the person who searches. */
 export interface SearchReading {
   readonly filter: JobFilter
   /** `id ends with 1a2b3c4d`, `payload contains “u_1” (last 24 hours)`. */
@@ -12,14 +12,14 @@ export interface SearchReading {
 
 export interface SearchContext {
   readonly now: Date
-  /** Others than admins are refused where values are masked. */
+  /** Only admins may search where values are masked. */
   readonly maySearchPayloads: boolean
-  /** Names that exist, where they are known: a word is then read as part of one. */
+  /** Existing names, where they are known: a word is then read as part of one. */
   readonly topics?: readonly string[] | undefined
   readonly queues?: readonly string[] | undefined
 }
 
-/** What can stand before a colon, and an example of what follows it. */
+/** What can come before a colon, and an example of its value. */
 export const SEARCH_QUALIFIERS = {
   'topic:': 'mail_digest',
   'queue:': 'mail',
@@ -33,13 +33,13 @@ export const SEARCH_QUALIFIERS = {
 } as const
 
 const DAY_MS = 86_400_000
-/** More would be more guesses than a person wants to look at, and more searches than the API lets wait. */
+/** More would be more guesses than a person wants to see, and more searches than the API allows at once. */
 const MAX_READINGS = 6
 const MAX_NAMES = 2
 
 /**
- * The readings of one line of text, the likeliest first: qualifiers such as `topic:mail` hold in all of them, and what
- * is left is read as an id, a name, a text of payloads or a text of errors. None for an empty line.
+ * The readings of one line of text, the likeliest first: qualifiers such as `topic:mail` apply to all of them, and
+ * the rest is read as an id, a name, a text of payloads or a text of errors. None for an empty line.
  */
 export function parseSearch(text: string, context: SearchContext): SearchReading[] {
   const { bases, free } = readQualifiers(tokensOf(text), context)
@@ -49,7 +49,7 @@ export function parseSearch(text: string, context: SearchContext): SearchReading
   return readings.filter(({ words }) => words !== '').slice(0, MAX_READINGS)
 }
 
-/** Lines that the text may become: the qualifier or the name that is being typed, completed. */
+/** Completions of the text: of the qualifier or the name that is being typed. */
 export function completeSearch(text: string, { topics = [], queues = [] }: Partial<SearchContext>): string[] {
   const typed = /\S*$/.exec(text)?.[0] ?? ''
   const before = text.slice(0, text.length - typed.length)
@@ -61,12 +61,12 @@ export function completeSearch(text: string, { topics = [], queues = [] }: Parti
   return whole.map((completed) => before + completed + (values ? ' ' : ''))
 }
 
-/** Ids are 32 digits and four dashes. Fewer than four digits at the end are those of many jobs. */
+/** Ids are 32 digits and four dashes. Fewer than four digits at the end would match many jobs. */
 export function isIdSuffix(text: string): boolean {
   return /^[0-9a-f]{4,32}$/i.test(text.replaceAll('-', '')) && text.length <= 36
 }
 
-/** A word, or what stands in quotes; `name` is what stood before its colon. */
+/** A word, or a quoted text; `name` is what came before its colon. */
 interface Token {
   readonly name: string
   readonly value: string
@@ -76,7 +76,7 @@ interface Token {
 
 function tokensOf(text: string): Token[] {
   const tokens: Token[] = []
-  // A quote ends where a space or the line does: a piece of JSON, `"n":1`, is a word like any other.
+  // A quote ends before a space or at the end of the line: a piece of JSON, `"n":1`, is a word like any other.
   for (const [raw] of text.matchAll(/([a-z]+(\.[^\s:"]+)?:)?"(?:[^"\\]|\\.)*"(?=\s|$)|\S+/gi)) {
     const [, name = '', rest = raw] = /^([a-z]+:|meta\.[^\s:"]+:)(?!\/\/)(.*)$/is.exec(raw) ?? []
     const inQuotes = /^"(.*)"$/s.exec(rest)?.[1]
@@ -89,7 +89,7 @@ function tokensOf(text: string): Token[] {
 type Part = SearchReading
 const NOTHING: Part = { filter: {}, words: '' }
 
-/** What was left of the line: words in a row are one text. */
+/** The rest of the line: adjacent words are one text. */
 interface Free {
   readonly text: string
   readonly isQuoted: boolean
@@ -214,7 +214,7 @@ function guessesOf({ text, isQuoted, isId, isPayload }: Free, context: SearchCon
   const error: Part = { filter: { errorText: text }, words: `error contains “${text}”` }
   if (isQuoted) return [...payload, error]
   const ids = guessesOfId(text)
-  // What is long enough is hardly anything else; `cafe` and `2026` are words first.
+  // A long one is hardly anything but an id; `cafe` and `2026` are words first.
   const [likely, unlikely] = text.replaceAll('-', '').length >= 8 ? [ids, []] : [[], ids]
   const topics = namesLike(text, 'topic', context.topics)
   const queues = namesLike(text, 'queue', context.queues)
@@ -242,7 +242,7 @@ function guessesOfId(text: string): Part[] {
   return /^01[0-9a-f-]{6}/.test(id) ? [begins, ends] : [ends]
 }
 
-/** Names that are the text, and names that have it in them. Where none are known, the text may be one. */
+/** Names that equal the text, and names that contain it. Where none are known, the text may be one. */
 function namesLike(text: string, kind: 'topic' | 'queue', known: readonly string[] | undefined) {
   const part = (name: string): Part => ({ filter: { [kind]: name }, words: `${kind} ${name}` })
   const all = known ?? (/^[\w./-]+$/.test(text) && text.length <= 100 ? [text] : [])
@@ -257,13 +257,13 @@ function combine(guess: Part, base: Part, { now }: SearchContext): SearchReading
   const filter = { ...base.filter, ...guess.filter }
   const parts = [guess.words, base.words].filter(Boolean)
   if (filter.payloadText === undefined || filter.createdFrom) return { filter, words: parts.join(', ') }
-  // Payloads are read one by one: without a beginning it would take for ever.
+  // Payloads are read one by one: without a start time it would take too long.
   const createdFrom = new Date((filter.createdTo ?? now).getTime() - DAY_MS)
   const when = filter.createdTo ? 'the 24 hours before' : 'last 24 hours'
   return { filter: { ...filter, createdFrom }, words: `${parts.join(', ')} (${when})` }
 }
 
-/** As the app says them. */
+/** The app's words. */
 const SPOKEN: Readonly<Record<string, JobStatus>> = { waiting: 'pending', running: 'processing' }
 
 function toStatus(text: string): JobStatus {
@@ -282,7 +282,7 @@ const UNITS: Readonly<Record<string, number>> = {
   w: 7 * DAY_MS,
 }
 
-/** How long ago, a day or a moment. A day or a time without a zone is of the time zone of this device. */
+/** How long ago, a day or a time. A day or a time without a zone is in the time zone of this device. */
 function toTime(name: string, text: string, now: Date): Date {
   const [, count, unit = ''] = /^(\d+(?:\.\d+)?)(s|m|min|h|d|w)$/.exec(text) ?? []
   const days = { today: 0, yesterday: -1 }[text.toLowerCase()]
@@ -301,7 +301,7 @@ function toTime(name: string, text: string, now: Date): Date {
   )
 }
 
-/** JavaScript takes 31 February for 3 March. */
+/** JavaScript reads 31 February as 3 March. */
 function isDay(date: string): boolean {
   const at = new Date(`${date}T00:00:00Z`)
   return !Number.isNaN(at.getTime()) && at.toISOString().startsWith(date)

@@ -31,13 +31,13 @@ export const jobStatsSchema = z.object({
 export type JobStats = Readonly<z.output<typeof jobStatsSchema>>
 
 export const failuresRequestSchema = jobStatsRequestSchema.extend({
-  /** Gave up since. Default: the last 24 hours. Retrying jobs count however long ago their run failed. */
+  /** Jobs that gave up since. Default: the last 24 hours. Retrying jobs count however long ago their run failed. */
   since: timeSchema.optional().describe('counts jobs that gave up since; default: 24 hours ago'),
   /** From when on a group counts as new. Default: the last hour. */
   newSince: timeSchema.optional().describe('a group first seen after this is new; default: an hour ago'),
   /** Only this group. */
   fingerprint: plainText(255).optional().describe('only this group'),
-  /** Part of the class or the message of the error, in any case. */
+  /** Part of the class or the message of the error, ignoring case. */
   text: plainText(255).min(1).optional().describe('part of the class or the message, in any case'),
   /** `latest`: the group seen last comes first; `largest`: the one with the most jobs. Default: `latest`. */
   sort: z
@@ -46,7 +46,7 @@ export const failuresRequestSchema = jobStatsRequestSchema.extend({
     .describe(
       'latest: the group seen last comes first; largest: the one with the most jobs. Default: latest',
     ),
-  /** 1 to 1 000. Default: 50. */
+  /** 1 to 1,000. Default: 50. */
   limit: z.int().min(1).max(1_000).default(50),
 })
 export type FailuresRequest = Readonly<z.input<typeof failuresRequestSchema>>
@@ -62,7 +62,7 @@ export const failureGroupSchema = z.object({
   /** Live jobs: they wait for their next run, or run again. */
   retrying: countSchema.describe('live jobs whose last run failed: they wait for the next one, or run again'),
   retryingIsExact: z.boolean().describe('false: at least so many are retrying'),
-  /** Ended within the time asked for. */
+  /** Ended within the requested time. */
   failed: countSchema.describe('jobs that gave up since `since`'),
   /** The earliest of the retrying jobs; null: none waits for a later time. */
   nextTryAt: z.date().nullable().describe('when the next of them is due; null: none waits for a later time'),
@@ -70,7 +70,7 @@ export const failureGroupSchema = z.object({
   lastSeen: z.date(),
   topics: z.array(z.string()),
   queues: z.array(z.string()),
-  /** No job that is kept failed like this before `newSince`, in whatever queue. */
+  /** No stored job failed like this before `newSince`, in any queue. */
   isNew: z.boolean().describe('no stored job failed like this before `newSince`'),
   /** How many gave up in each of TREND_PARTS equal parts of the time from `since` to now; in the last one, retrying jobs too. */
   trend: z
@@ -101,7 +101,7 @@ export const seriesRequestSchema = z
     from: timeSchema,
     /** The last point ends before this moment. */
     to: timeSchema,
-    /** How many minutes make a point, 1 to 1 440; each begins at a multiple of it. Default: 1. */
+    /** How many minutes make a point, 1 to 1,440; each begins at a multiple of it. Default: 1. */
     stepMinutes: stepMinutesSchema,
   })
   .refine(({ from, to }) => to.getTime() - from.getTime() <= 90 * DAY_MS, {
@@ -140,7 +140,7 @@ export const gaugesRequestSchema = z.strictObject({
   stepMinutes: stepMinutesSchema,
 })
 
-/** How full a queue was, or all of them together. */
+/** How many jobs of a queue, or of all queues together, waited and ran. */
 const gaugeSchema = z.object({
   waiting: z.int(),
   running: z.int(),

@@ -13,7 +13,7 @@ export const tokenSchema = z.object({
   role: roleSchema,
   allowedTopics: z.array(z.string()).nullable().describe('topics it may enqueue; null: every topic'),
   allowedQueues: z.array(z.string()).nullable().describe('queues it may enqueue into; null: every queue'),
-  /** The token that a session or a device was made by: it ends with it. */
+  /** The token that created a session or a device, which ends with it. */
   parentId: z
     .string()
     .nullable()
@@ -59,7 +59,7 @@ export const meSchema = tokenSchema.pick({ name: true, allowedTopics: true, allo
   id: z.string(),
   kind: principalKindSchema,
   role: roleSchema.nullable(),
-  /** Null: when its token says so. */
+  /** Null: until its token ends. */
   expiresAt: z.date().nullable(),
   may: z.array(z.enum(ACCESS_CLASSES)),
 })
@@ -71,7 +71,7 @@ export const signInRequestSchema = z.strictObject({ token: z.string().min(1).max
 export const signedInSchema = z.object({ name: z.string(), role: roleSchema, expiresAt: z.date() })
 export type SignedIn = Readonly<z.output<typeof signedInSchema>>
 
-/** A device cannot be a producer: it is there to look and act. */
+/** A device cannot be a producer: it is for reading and acting. */
 export const deviceRoleSchema = roleSchema.exclude(['producer'])
 export type DeviceRole = z.output<typeof deviceRoleSchema>
 
@@ -89,7 +89,7 @@ export const pairingSchema = z.object({
 })
 export type Pairing = Readonly<z.output<typeof pairingSchema>>
 
-/** By the device, which has nothing yet but the code. */
+/** Sent by the device, which has only the code so far. */
 export const exchangePairingRequestSchema = z.strictObject({
   code: z.string().min(1).max(100),
   name: nameSchema.describe('name of the device'),
@@ -121,7 +121,7 @@ export const pairedSchema = z.object({
 
 export const renameDeviceRequestSchema = idRequestSchema.extend({ name: nameSchema })
 
-/** Of the device that asks. */
+/** For the calling device. */
 export const registerPushRequestSchema = z.strictObject({
   pushToken: z.string().min(1).max(255).nullable().describe('Expo push token; null: turn notifications off'),
 })
@@ -136,7 +136,7 @@ const subscriptionSchema = z.object({
 })
 export type WebPushSubscription = Readonly<z.output<typeof subscriptionSchema>>
 
-/** Of the browser that asks. */
+/** For the calling browser. */
 export const registerWebPushRequestSchema = z.strictObject({
   subscription: subscriptionSchema.nullable().describe('null: turn notifications off'),
 })
@@ -149,7 +149,7 @@ export const webPushKeySchema = z.object({
 export const auditRequestSchema = z.strictObject({
   actorId: plainText(LIMITS.keyLength).optional(),
   actorKind: principalKindSchema.optional(),
-  /** An action, or the beginning of actions with `*` at its end. */
+  /** An action, or a prefix of actions that ends with `*`. */
   action: plainText(LIMITS.keyLength)
     .optional()
     .describe('such as jobs.requeue; ends with * to match a prefix'),

@@ -14,7 +14,7 @@ describe('an enqueue request', () => {
     maxRetries: 5,
   }
 
-  it('is a topic, a payload and options', () => {
+  it('has a topic, a payload and options', () => {
     expect(enqueueRequestSchema.parse(expected)).toEqual(expected)
   })
 
@@ -50,7 +50,7 @@ describe('an enqueue request', () => {
 })
 
 describe('a list request', () => {
-  it('has a limit of 50 unless told', () => {
+  it('has a limit of 50 by default', () => {
     expect(listJobsRequestSchema.parse({ status: 'failed' })).toEqual({ status: 'failed', limit: 50 })
   })
 
@@ -68,7 +68,7 @@ describe('a list request', () => {
   })
 })
 
-describe('answers', () => {
+describe('responses', () => {
   const absent = Object.entries(jobSchema.shape).filter(([, field]) => field.safeParse(null).success)
   const job: Job = {
     ...(Object.fromEntries(absent.map(([name]) => [name, null])) as object as Job),
@@ -91,7 +91,7 @@ describe('answers', () => {
     updated: new Date(0),
   }
 
-  it('hold jobs, and summaries of them in lists', () => {
+  it('contain jobs, and summaries of them in lists', () => {
     expect(jobSchema.parse(job)).toEqual(job)
     const rest = { total: 1, totalIsExact: true, nextCursor: null, limit: 50, offset: 0 }
     const page = listJobsResponseSchema.parse({ items: [job], ...rest })
@@ -99,7 +99,7 @@ describe('answers', () => {
     expect(page.items[0]).not.toHaveProperty('result')
   })
 
-  it('by REST are in snake_case, but for what the user named', () => {
+  it('by REST are in snake_case, except for names of the user', () => {
     const rest = toRest(job)
     expectTypeOf(rest.run_at).toEqualTypeOf<Date>()
     expectTypeOf(rest.max_retries).toEqualTypeOf<number>()
