@@ -17,7 +17,7 @@ interface Action {
   readonly action: BulkAction
   readonly done: string
   readonly description: string
-  /** Which jobs a filter means that names no status. */
+  /** The statuses that a filter without one means. */
   readonly status: JobStatus
   readonly examples: readonly string[]
 }

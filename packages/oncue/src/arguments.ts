@@ -5,7 +5,7 @@ import { readDuration, refuse } from '@oncue/db/cli'
 import { parseDuration, systemRuntime } from '@oncue/runtime'
 import type { Command } from 'commander'
 
-/** How what is typed becomes a value. Commander turns what they throw into wrong usage. */
+/** Parsers of arguments. Commander reports what they throw as wrong usage. */
 
 export function toJson(text: string): unknown {
   try {
@@ -15,7 +15,7 @@ export function toJson(text: string): unknown {
   }
 }
 
-/** A moment, or how long ago. */
+/** A time, or how long ago. */
 export function toPast(text: string): Date {
   const ms = readDuration(text)
   return ms === null ? toMoment(text) : new Date(systemRuntime.now() - ms)
@@ -33,7 +33,7 @@ function toStatus(text: string): JobStatus {
 
 export type Meta = Record<string, string | number | boolean>
 
-/** `agent_id=7`, more than once. A value that is a number, a boolean or a quoted text in JSON is that. */
+/** `agent_id=7`, repeatable. A value that is a JSON number, boolean or quoted text is parsed as such. */
 export function toMeta(text: string, before: Meta = {}): Meta {
   const at = text.indexOf('=')
   if (at < 1) return refuse('Use name=value.')
@@ -42,7 +42,7 @@ export function toMeta(text: string, before: Meta = {}): Meta {
   return { ...before, [text.slice(0, at)]: isTyped ? (toJson(value) as Meta[string]) : value }
 }
 
-/** What people write beside the units of a duration. */
+/** Words that people use besides the units of a duration. */
 const RATE_UNITS: Readonly<Record<string, string>> = { sec: 's', min: 'm', hour: 'h', day: 'd' }
 
 /** `5/s`, `100/min`, `100/10s`. The unit is never assumed: 5 a second and 5 a minute are both common. */
@@ -102,7 +102,7 @@ export function toFilter(options: FilterOptions): JobFilter {
   }
 }
 
-/** A filter as the options that make it, to be typed again. */
+/** A filter as command-line options, to be typed again. */
 export function toOptions({ meta, createdFrom, createdTo, ...texts }: JobFilter): string {
   const named = {
     ...{ status: texts.status, queue: texts.queue, topic: texts.topic, fingerprint: texts.fingerprint },

@@ -17,7 +17,7 @@ export function implement<Options>(
   return implementIn<Options, Config>(command, { examples, readConfig, run })
 }
 
-/** For commands that need nothing but the store. */
+/** For commands that need only the store. */
 export function withStore<Options>(
   label: string,
   run: (store: Store, call: Call<Options>) => Promise<Output>,
@@ -33,7 +33,7 @@ export function withStore<Options>(
     })
 }
 
-/** After a second, people at a terminal see that something goes on. */
+/** After a second, people at a terminal see that the command is still working. */
 export async function withProgress<T>(
   label: string,
   work: (say: (what: string) => void) => Promise<T>,
@@ -58,7 +58,7 @@ export async function withProgress<T>(
   }
 }
 
-/** Who acts, for audit entries and the events of a job. */
+/** The actor, for audit entries and the events of a job. */
 export function whoami(): string {
   try {
     return `${userInfo().username}@${hostname()}`

@@ -22,7 +22,7 @@ export function addDoctor(program: Command): void {
 
 async function lookAt(url: string, schema: string): Promise<Finding[]> {
   const findings = await diagnose(url, { schema })
-  // With these the store does not open, and what is wrong has been said.
+  // With these the store does not open, and the problem has been reported.
   const isClosed = findings.some(
     ({ check, status }) => status === 'fail' && (check === 'database' || check === 'migrations'),
   )

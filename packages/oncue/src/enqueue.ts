@@ -79,7 +79,7 @@ async function enqueue(call: Call<Options>): Promise<Output> {
   })
 }
 
-/** Batches, so that a file of any size needs the memory of one. Those before a wrong line are in the queue. */
+/** In batches, so that a file of any size needs the memory of one. Batches before an invalid line are enqueued. */
 async function* prepared(
   { options: { lines }, args }: Call<Options>,
   topic: string,
@@ -113,7 +113,7 @@ function readPayload(json: string, where: string): unknown {
   }
 }
 
-/** What a worker announced of the topic. Undefined: none has. */
+/** What a worker announced about the topic. Undefined: none has. */
 async function announcedPolicy(store: Store, topic: string): Promise<TopicPolicy | undefined> {
   const found = (await store.topics()).find((row) => row.topic === topic)
   return found && readPolicy(found.policy)

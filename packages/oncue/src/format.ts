@@ -4,7 +4,7 @@ import { formatDuration } from '@oncue/runtime'
 
 type Style = Parameters<typeof styleText>[0]
 
-/** Coloured where a terminal shows it, and NO_COLOR does not ask for none. */
+/** Coloured on a terminal that shows colours, unless NO_COLOR is set. */
 export function styled(style: Style, text: string): string {
   return styleText(style, text, { stream: process.stdout })
 }
@@ -30,7 +30,7 @@ export function cut(line: string, width: number): string {
   return characters.length <= width ? line : `${characters.slice(0, Math.max(0, width - 1)).join('')}…`
 }
 
-/** Columns as wide as what is in them; `>` before a title aligns its column to the right. */
+/** Columns as wide as their contents; `>` before a title aligns its column to the right. */
 export function table(titles: readonly string[], rows: readonly (readonly string[])[]): string {
   const heads = titles.map((title) => title.replace(/^>/, ''))
   const widths = heads.map((head, n) => Math.max(head.length, ...rows.map((row) => widthOf(row[n] ?? ''))))
@@ -42,7 +42,7 @@ export function table(titles: readonly string[], rows: readonly (readonly string
   return [styled('dim', line(heads)), ...rows.map(line)].join('\n')
 }
 
-/** Names on the left, what they are on the right. */
+/** Names on the left, values on the right. */
 export function fields(
   values: readonly (readonly [name: string, value: string | null | undefined])[],
 ): string {

@@ -31,7 +31,7 @@ export function addList(program: Command): void {
       const now = await store.now()
       const rows = page.items.map((job) => toRow(job, now))
       const total = `${page.totalIsExact ? '' : 'at least '}${count(page.total, 'job')}`
-      // The options stay what they are while "2h ago" moves on, and a cursor belongs to one filter.
+      // The options stay the same while "2h ago" moves on, and a cursor is valid for one filter.
       const again = search ? `${toOptions(filter)} ` : ''
       const isCut = page.nextCursor !== null && rows.length < options.limit
       const next = isCut ? 'the search was cut short, continue with' : 'the next page:'
@@ -43,7 +43,7 @@ export function addList(program: Command): void {
   )
 }
 
-/** What was looked for, in words; the last of `searched` is what the page shows. */
+/** What was searched, in words; the page shows the results of the last of `searched`. */
 type Search = { readonly searched: readonly string[]; readonly notSearched: readonly string[] }
 
 async function pageOf(
@@ -66,7 +66,7 @@ async function pageOf(
   let page = await store.list(filter, { limit })
   let read = 1
   for (const reading of others) {
-    // One that was cut short may still find something: people decide whether it goes on.
+    // A search that was cut short may still find something: people decide whether to continue.
     if (page.items.length > 0 || page.nextCursor) break
     filter = filterOf(reading)
     page = await store.list(filter, { limit })

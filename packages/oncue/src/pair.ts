@@ -9,7 +9,7 @@ import { implement, whoami } from './command.ts'
 
 const deviceRoleSchema = roleSchema.exclude(['producer'])
 
-/** How often to check whether a device came. */
+/** How often to check whether a device has used the code. */
 const LOOK_MS = 500
 
 interface PairOptions {
@@ -78,7 +78,7 @@ async function pair(
 const article = (role: string) => (/^[aeiou]/.test(role) ? `an ${role}` : `a ${role}`)
 
 function readServer(url: string | undefined): string {
-  // Of https://good.example@evil.example people read the first host, and a phone goes to the second.
+  // In https://good.example@evil.example people read the first host, but a phone connects to the second.
   if (url !== undefined && /^https?:[\\/]*[^\\/?#]*@/i.test(url))
     throw new OncueError(
       'INVALID_INPUT',

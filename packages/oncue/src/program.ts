@@ -24,7 +24,7 @@ Exit codes:
   3         worker --once: some runs failed; migrate --status: not up to date
   130, 143  a second signal (Ctrl-C, SIGTERM) stopped a worker at once`
 
-/** The commands, as --help groups them. */
+/** The commands, in the groups of --help. */
 const GROUPS: Readonly<Record<string, readonly ((program: Command) => unknown)[]>> = {
   'Run:': [
     (program) => declareWorker(program.command('worker')),
@@ -36,7 +36,7 @@ const GROUPS: Readonly<Record<string, readonly ((program: Command) => unknown)[]
   'Set up:': [(program) => declareMigrate(program.command('migrate')), addPair],
 }
 
-/** Everything that can be typed. Commands that run processes import them only when they are called. */
+/** The whole command line. Commands that run processes import their code only when they are called. */
 export function createOncue(): Command {
   const program = createProgram('oncue')
     .description('Runs jobs and manages the queue.')

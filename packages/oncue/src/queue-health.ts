@@ -4,14 +4,14 @@ import { count, plain } from '@oncue/db/cli'
 import { formatDuration } from '@oncue/runtime'
 import { fromNow } from './format.ts'
 
-/** A worker beats every few seconds, and gives up a connection that is dead without a word after 15. */
+/** A worker sends a heartbeat every few seconds, and gives up a connection that died silently after 15. */
 const SILENT_MS = 30_000
 const START_ONE = 'start one with `oncue worker --import ./jobs.ts`'
 const LATE_MS = 5 * 60_000
 /** How many of the waiting jobs are searched for unknown topics. */
 const SAMPLE = 1_000
 
-/** What the queue itself shows, on any database. */
+/** What the tables of the queue show, on any database. */
 export async function examine(store: Store): Promise<Finding[]> {
   const [workers, queues, topics, clashes, waiting, now] = await Promise.all([
     store.workers(),

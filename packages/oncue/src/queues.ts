@@ -91,7 +91,7 @@ function readQueue([queue]: readonly unknown[]): string {
   return queue
 }
 
-/** More than the time that a trend looks back. */
+/** Longer than a trend looks back. */
 const TREND_MS = 10 * 60_000
 
 const TITLES = [

@@ -9,7 +9,7 @@ import type { Call } from './command.ts'
 import type { DevOptions } from './dev.ts'
 
 /**
- * API and worker in one process, on one store: neither goes on without the other, nothing is left behind when it is
+ * API and worker in one process, on one store: neither continues without the other, nothing is left behind when it is
  * killed, and `:memory:` works. In production they are processes of their own.
  */
 export async function runDev(call: Call<DevOptions>, devFolder: string): Promise<undefined> {
@@ -26,11 +26,11 @@ export async function runDev(call: Call<DevOptions>, devFolder: string): Promise
     process.stdout.write(`${options.json ? toJson(api, call) : greeting(api, call, hasApp)}\n`)
     return { store: api.services.store, close: () => api.close() }
   })
-  // What the modules have open must not keep the process.
+  // Resources that the modules keep open must not keep the process alive.
   process.exit(code)
 }
 
-/** Nothing in it belongs into a repository. */
+/** Keeps the folder out of repositories. */
 async function makeFolder(folder: string): Promise<void> {
   await mkdir(folder, { recursive: true, mode: 0o700 })
   await writeFile(join(folder, '.gitignore'), '*\n')
@@ -40,7 +40,7 @@ const toJson = ({ url, adminToken }: Api, { database }: Call) =>
   JSON.stringify({ msg: 'Oncue is running', url, database, adminToken })
 
 function greeting({ url, adminToken }: Api, { config, options, ...call }: Call, hasApp: boolean): string {
-  // With DATABASE_URL set, other commands find the database by themselves.
+  // With DATABASE_URL set, other commands find the database without options.
   const from = config.databaseUrl === call.url ? '' : ` --url ${withoutPassword(call.url)}`
   const schema = options.schema === undefined ? '' : ` --schema ${options.schema}`
   const lines = [

@@ -58,7 +58,7 @@ export function addSchedules(program: Command): void {
       const [name, cron, topic, payload = {}] = args as [string, string, string, unknown?]
       const { timezone, missed, queue, priority } = options
       const jobOptions = { ...(queue && { queue }), ...(priority !== undefined && { priority }) }
-      // What no tick could enqueue is refused now, while the caller sees the error.
+      // A job that no tick could enqueue is refused now, while the caller sees the error.
       prepareJob(topic, payload, jobOptions)
       const existing = (await store.schedules.list()).find((row) => row.name === name)
       if (existing?.source === 'code') {

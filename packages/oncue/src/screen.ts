@@ -2,7 +2,7 @@ import { systemRuntime } from '@oncue/runtime'
 import type { Size } from './top-view.ts'
 
 const ESC = '\x1b['
-/** The other screen, so that what was there before comes back; without a cursor. */
+/** The alternate screen, so that the previous contents come back; without a cursor. */
 const ENTER = `${ESC}?1049h${ESC}?25l`
 const LEAVE = `${ESC}?25h${ESC}?1049l`
 const QUIT = new Set(['q', 'Q', '\x03', '\x04', '\x1b'])
@@ -14,7 +14,7 @@ export interface Screen {
   isClosed(): boolean
   /** Ends early when the user quits. */
   wait(ms: number): Promise<void>
-  /** Gives the terminal back as it was. */
+  /** Restores the terminal. */
   close(): void
 }
 
@@ -37,7 +37,7 @@ export function openScreen({ stdin, stdout } = process): Screen {
   }
 
   stdin.setRawMode(true).resume().on('data', onKey)
-  // Also on a crash: a terminal without a cursor is a nuisance.
+  // Also on a crash, because the terminal would have no cursor.
   process.on('SIGTERM', close).on('SIGHUP', close).on('exit', close)
   stdout.write(ENTER)
 

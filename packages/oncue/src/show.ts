@@ -28,7 +28,7 @@ async function fullId(store: Store, id: string): Promise<JobId> {
   const wanted = id.replace(/^…/, '').toLowerCase()
   if (isJobId(wanted)) return wanted
   const begin = await candidates(store, { idPrefix: wanted })
-  // The beginning is looked up, the end is searched for: so the end comes second.
+  // The beginning of an id is looked up, the end is searched for, which is slower: so it comes second.
   const found =
     begin.length > 0 || !isIdSuffix(wanted) ? begin : await candidates(store, { idSuffix: wanted })
   const [first, second] = found
@@ -48,7 +48,7 @@ async function fullId(store: Store, id: string): Promise<JobId> {
 
 const SHOWN = 10
 
-/** All of them, up to one more than are shown, however often the search is cut short. */
+/** All matches, up to one more than are shown, however often the search is cut short. */
 async function candidates(
   store: Store,
   filter: { idPrefix: string } | { idSuffix: string },

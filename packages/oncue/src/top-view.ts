@@ -12,9 +12,9 @@ export interface Snapshot {
   readonly runningTotal: number
   readonly queues: readonly (QueueOverview & { readonly perMinute: number })[]
   readonly workers: readonly WorkerRow[]
-  /** Those that have run longest first. */
+  /** The longest-running first. */
   readonly running: readonly JobSummary[]
-  /** What is retried now or gave up in the last hour. */
+  /** Errors of jobs that are retried now or gave up in the last hour. */
   readonly failures: readonly FailureGroup[]
 }
 
@@ -23,7 +23,7 @@ export interface Size {
   readonly height: number
 }
 
-/** A page of it, no larger than the screen. `problem`: why it is not as new as it should be. */
+/** A frame no larger than the screen. `problem`: why it is not up to date. */
 export function render(snapshot: Snapshot, { width, height }: Size, problem?: string): string[] {
   const parts = [queuesPart, workersPart, runningPart, failuresPart].map((part) => part(snapshot))
   const head = [headline(snapshot), problem ? styled('red', plain(problem)) : '']
@@ -41,7 +41,7 @@ interface Part {
   readonly rows: readonly (readonly string[])[]
 }
 
-/** Title, heads, and an empty line after. */
+/** Title, column heads, and an empty line after. */
 const FRAME = 3
 
 function draw({ title, heads, rows }: Part, room: number): string[] {
@@ -52,7 +52,7 @@ function draw({ title, heads, rows }: Part, room: number): string[] {
   return [styled('bold', title), ...lines, '']
 }
 
-/** Who asks for little gets it; what is left is shared by those who ask for more. */
+/** Sections that need little get it; the rest is shared by those that need more. */
 export function share(wanted: readonly number[], room: number): number[] {
   const given = wanted.map(() => 0)
   let left = Math.max(0, room)

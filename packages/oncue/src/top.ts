@@ -8,7 +8,7 @@ import { render, type Snapshot } from './top-view.ts'
 const REFRESH_MS = 1_000
 const MINUTE_MS = 60_000
 const FAILURES_MS = 60 * MINUTE_MS
-/** The throughput of each takes a query of its own. */
+/** The throughput of each queue takes a query of its own. */
 const MAX_QUEUES = 20
 
 export function addTop(program: Command): void {
@@ -53,7 +53,7 @@ async function live(store: Store): Promise<void> {
         snapshot = await look(store)
         problem = undefined
       } catch (error) {
-        // A database that restarts is what one looks at this for: it stays on the screen and tries again.
+        // This is what one watches while a database restarts: it stays on the screen and retries.
         problem = error instanceof Error ? error.message : String(error)
       }
       draw()
@@ -90,7 +90,7 @@ async function look(store: Store): Promise<Snapshot> {
 
 const timeOf = (date: Date | null) => date?.getTime() ?? Number.POSITIVE_INFINITY
 
-/** Of the last sixty seconds: this minute so far, and the part of the one before that they reach into. */
+/** The last sixty seconds: this minute so far, and the part of the previous one that they include. */
 async function throughput(store: Store, now: Date, queue?: string): Promise<number> {
   const minute = Math.trunc(now.getTime() / MINUTE_MS) * MINUTE_MS
   const points = await store.series({ from: new Date(minute - MINUTE_MS), to: now, queue })

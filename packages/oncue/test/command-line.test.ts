@@ -17,7 +17,7 @@ describeBoth('every command', (bench) => {
     [['doctor']],
     [['top']],
     [['pair', '--no-wait', '--server', 'https://oncue.example']],
-  ])('%j says which database it used, beside its answer', async (args) => {
+  ])('%j says which database it used, beside its output', async (args) => {
     for (const more of [[], ['--json']]) {
       const { stdout, stderr } = await call(...args, ...more, '--url', bench.url)
       expect(stderr).toContain(`database: ${showDatabase(bench.url)}\n`)
@@ -25,7 +25,7 @@ describeBoth('every command', (bench) => {
     }
   })
 
-  test('a database that is not migrated is refused with what to do, and doctor says it too', async () => {
+  test('a database that is not migrated is refused with a hint, and doctor reports it too', async () => {
     await bench.store.close()
     await rollback(bench.url)
     for (const command of ['list', 'stats', 'top']) {
@@ -52,7 +52,7 @@ describe('the command line', () => {
     ['enqueue', ['{}', '1']],
     ['pair', ['ONCUE_URL', '"operator"', '5m']],
     ['list', ['20']],
-  ])('the help of %s says each default once, as people would type it', async (command, defaults) => {
+  ])('the help of %s shows each default once, as people would type it', async (command, defaults) => {
     const { stdout } = await call(command, '--help')
     const help = stdout.replace(/\s+/g, ' ')
     const found = [...help.matchAll(/default: ([^),]+)/g)].map(([, value]) => value)
@@ -98,7 +98,7 @@ describe('the command line', () => {
     [['worker', '--queues', ',']],
     [['pair', '--role', 'producer']],
     [['pair', '--valid', 'long']],
-  ])('%j is wrong usage, 2', async (args) => {
+  ])('%j is wrong usage: exit code 2', async (args) => {
     const { code, stderr } = await call(...args)
     expect(stderr).toMatch(/^error: /)
     expect(code).toBe(2)
@@ -118,19 +118,22 @@ describe('the command line', () => {
       [['requeue', 'x'], 'INVALID_INPUT'],
       [['list', '--text', 'x'], 'INVALID_INPUT'],
       [['list', '--cursor', 'x'], 'INVALID_CURSOR'],
-    ])('%j is a mistake of the caller, 2, named %s', async (args, code) => {
+    ])('%j is a mistake of the caller: exit code 2 and %s', async (args, code) => {
       const outcome = await call(...args, '--json', '--url', database.url)
       expect(JSON.parse(outcome.stdout)).toMatchObject({ error: { code } })
       expect(outcome.code).toBe(2)
     })
 
-    test.each(['list', 'requeue'])('%s --text without --since is refused by these names', async (command) => {
-      const { code, stderr } = await call(command, '--text', 'a', '--url', database.url)
-      expect([code, stderr]).toEqual([2, expect.stringContaining('--text needs --since')])
-      expect(stderr).not.toContain('createdFrom')
-    })
+    test.each(['list', 'requeue'])(
+      '%s --text without --since is refused, naming both options',
+      async (command) => {
+        const { code, stderr } = await call(command, '--text', 'a', '--url', database.url)
+        expect([code, stderr]).toEqual([2, expect.stringContaining('--text needs --since')])
+        expect(stderr).not.toContain('createdFrom')
+      },
+    )
 
-    test('a wrong setting is one too, named by its variable, whichever the command', async () => {
+    test('an invalid setting is refused by every command, naming its variable', async () => {
       const { code, stderr } = await run(['stats'], {
         env: { DATABASE_URL: database.url, ONCUE_LEASE: 'long' },
       })
@@ -138,7 +141,7 @@ describe('the command line', () => {
       expect(code).toBe(2)
     })
 
-    test('--url before or after the command wins over DATABASE_URL', async () => {
+    test('--url before or after the command overrides DATABASE_URL', async () => {
       for (const args of [
         ['--url', database.url, 'stats'],
         ['stats', '--url', database.url],
@@ -150,7 +153,7 @@ describe('the command line', () => {
       }
     })
 
-    test('what users wrote cannot move the cursor or hide text', async () => {
+    test('texts of users cannot move the cursor or hide text', async () => {
       const store = await openStore(database.url)
       const text = '\u001b[2J\u202egone\u0007'
       const [id = ''] = await store.enqueue([
@@ -164,7 +167,7 @@ describe('the command line', () => {
     })
   })
 
-  test('a database that cannot be reached is a failure, 1, and its password is not printed', async () => {
+  test('a database that cannot be reached is a failure, exit code 1, and its password is not printed', async () => {
     const { code, stderr, stdout } = await run(['stats'], { env: NOWHERE })
     expect(stderr).toMatch(/^database: postgres:\/\/.*\nerror DATABASE_UNAVAILABLE: /)
     expect(code).toBe(1)
@@ -184,7 +187,7 @@ describe('the command line', () => {
     },
   )
 
-  test('an address that is none is a mistake of the caller', async () => {
+  test('an invalid address is a mistake of the caller', async () => {
     const { code, stdout } = await call('stats', '--url', 'mysql://app:secret@db', '--json')
     expect(JSON.parse(stdout)).toMatchObject({ error: { code: 'INVALID_DATABASE_URL' } })
     expect(stdout).not.toContain('secret')

@@ -40,7 +40,7 @@ const DATABASES: [name: string, env: () => Promise<Record<string, string>>][] = 
 ]
 
 describe.each(DATABASES)('oncue dev, on %s', (_, createEnv) => {
-  test('migrates, shows a token at its first start alone, runs jobs, and stops when asked', async () => {
+  test('migrates, shows a token only at its first start, runs jobs, and stops when asked', async () => {
     const env = await createEnv()
     const first = await dev(env)
     const url = env.DATABASE_URL ?? `file:${join(folder.path, '.oncue/oncue.db')}`
@@ -70,7 +70,7 @@ test('its folder is kept out of repositories, and other commands reach its datab
   expect(await stop()).toBe(0)
 })
 
-test('a module that cannot be used is wrong usage, and nothing is made', async () => {
+test('a module that cannot be used is wrong usage, and nothing is created', async () => {
   const { code, stderr } = await run(['dev', '--import', './missing.mjs'], { cwd: folder.path })
   expect([code, stderr]).toEqual([2, expect.stringMatching(/^error INVALID_MODULE: there is no file/)])
   expect(existsSync(join(folder.path, '.oncue'))).toBe(false)

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 import { describeBoth } from './harness.ts'
 
 describeBoth('doctor', (bench) => {
-  test('doctor says which worker is silent, and that its queues are not served', async () => {
+  test('doctor reports which worker is silent, and that its queues are not served', async () => {
     await bench.attend({ pid: 4711, queues: ['default'] }, 90_000)
     await bench.add()
     const found = await bench.diagnose()
@@ -16,7 +16,7 @@ describeBoth('doctor', (bench) => {
       advice: expect.stringContaining('No jobs run: start one'),
     })
     expect(found('queues')).toMatchObject({ status: 'warn', found: 'no worker serves default (1 waiting)' })
-    // Nobody is late who is not waited for.
+    // Only served queues are reported as late.
     expect(found('lateness')).toMatchObject({ status: 'ok' })
     await bench.attend({ pid: 4712, queues: ['default'] }, 0)
     const later = await bench.diagnose()
@@ -33,7 +33,7 @@ describeBoth('doctor', (bench) => {
     expect((await bench.diagnose())('topics')).toMatchObject({ status: 'ok' })
   })
 
-  test('doctor says which services have different schemas of a topic', async () => {
+  test('doctor reports services with different schemas of a topic', async () => {
     expect((await bench.diagnose())('schemas')).toMatchObject({ status: 'ok' })
     const info = { host: 'web-1', pid: 1, queues: ['default'], concurrency: 1, version: '0' }
     for (const [service, input] of [
@@ -51,7 +51,7 @@ describeBoth('doctor', (bench) => {
     })
   })
 
-  test('doctor says which queue is late, but not of one that is paused', async () => {
+  test('doctor reports which queue is late, but not a paused one', async () => {
     const past = await bench.storeOf(10 * 60_000)
     for (const queue of ['slow', 'paused']) await past.enqueue([prepareJob('mail', {}, { queue })])
     await bench.add('mail', { queue: 'quick' })
@@ -66,7 +66,7 @@ describeBoth('doctor', (bench) => {
     })
   })
 
-  test('doctor finds a healthy database well, and queues that are not served', async () => {
+  test('doctor reports a healthy database as healthy, and queues that are not served', async () => {
     await bench.add('mail', { queue: 'lonely' })
     await bench.store.pause('high', 'ada')
     expect(await bench.json(['doctor'])).toMatchObject({ healthy: true })

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { describeBoth, run } from './harness.ts'
 
 describeBoth('enqueue', (bench) => {
-  test('enqueue adds a job with all that is said about it, and answers its id', async () => {
+  test('enqueue adds a job with all its options, and prints its id', async () => {
     const flags = [
       '--queue',
       'high',
@@ -31,7 +31,7 @@ describeBoth('enqueue', (bench) => {
     expect(await bench.json(['enqueue', 'mail', '{}', '--unique', 'only-one'])).toEqual({ id })
   })
 
-  test('enqueue follows what a worker announced for the topic, and else the environment', async () => {
+  test('enqueue applies what a worker announced for the topic, otherwise the environment', async () => {
     const policy = { queue: 'high', priority: 3, maxRetries: 9, timeoutMs: 5_000 }
     await bench.store.announce([{ topic: 'mail', input: {}, output: {}, policy }])
     const env = { DATABASE_URL: bench.url, ONCUE_RETRY_MAX: '1' }

@@ -9,7 +9,7 @@ import type { Command } from 'commander'
 import { afterEach, beforeEach, describe, expect, vi } from 'vitest'
 import { createOncue } from '../src/program.ts'
 
-// Whatever runs the tests may have asked for colours.
+// The environment of the tests may ask for colours.
 vi.stubEnv('FORCE_COLOR', '0')
 
 export const PROGRAM = fileURLToPath(new URL('../src/main.ts', import.meta.url))
@@ -50,7 +50,7 @@ export class Bench {
     return store
   }
 
-  /** What a command prints for people. */
+  /** The text that a command prints for people. */
   async text(...args: string[]): Promise<string> {
     return (await call(...args, '--url', this.url)).stdout
   }
@@ -78,7 +78,7 @@ export class Bench {
     return id
   }
 
-  /** A store on which it is that much earlier. */
+  /** A store whose clock is that much earlier. */
   async storeOf(agoMs: number): Promise<Store> {
     const past = await openStore(this.url, { clock: () => new Date(Date.now() - agoMs) })
     this.#stores.push(past)
@@ -90,17 +90,17 @@ export class Bench {
     await past.attend({ id: randomUUID(), host: 'web-1', concurrency: 10, version: '0', ...info })
   }
 
-  /** What doctor finds, by the name of its check. */
+  /** The findings of doctor, by the name of the check. */
   async diagnose() {
     const { findings } = await this.json(['doctor'])
     return (check: string) => findings.find((finding: { check: string }) => finding.check === check)
   }
 }
 
-/** The same in this process, which takes a tenth of the time: for what reads no environment and no input. */
+/** The same in this process, which takes a tenth of the time: for commands that read no environment and no input. */
 export const call = (...args: string[]): Promise<Outcome> => callAloud(args, () => {})
 
-/** The same, for what goes on: `hear` gets what it says to people as it says it. */
+/** The same, for a command that keeps running: `hear` gets its messages to people as they are printed. */
 export async function callAloud(args: readonly string[], hear: (text: string) => void): Promise<Outcome> {
   const said = { stdout: '', stderr: '' }
   const program = createOncue()
@@ -121,10 +121,10 @@ export async function callAloud(args: readonly string[], hear: (text: string) =>
   return { code, ...said }
 }
 
-/** One call of `oncue` in a process of its own, to its end. The environment is only what is given. */
+/** One call of `oncue` in a process of its own, to its end. Its environment has only the given variables. */
 export const run = (args: readonly string[], options?: RunOptions): Promise<Outcome> =>
   runProgramFile(PROGRAM, args, options)
 
-/** `oncue worker`, or another command that goes on and logs JSON. */
+/** `oncue worker`, or another command that keeps running and logs JSON. */
 export const start = (args: readonly string[], env: Record<string, string>, cwd?: string): Program =>
   new Program(PROGRAM, [...args, '--json'], { env, ...(cwd !== undefined && { cwd }) })

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { createOncue } from '../src/program.ts'
 import { call, run } from './harness.ts'
 
-/** `queues pause`, with all that is above it. */
+/** `queues pause`, with the commands above it. */
 function pathsOf(command: Command, path: readonly string[] = []): string[][] {
   return command.commands.flatMap((each) => {
     const own = [...path, each.name()]
@@ -17,7 +17,7 @@ test('--help lists every command, in its group', async () => {
   expect(stdout).toMatchSnapshot()
 })
 
-test('without a command it shows the help, as wrong usage', async () => {
+test('without a command it shows the help, and exits as for wrong usage', async () => {
   const { code, stdout, stderr } = await call()
   expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
   expect(stderr).toContain('Usage: oncue <command>')
@@ -31,7 +31,7 @@ test('--version prints the version alone', async () => {
 })
 
 describe.each(pathsOf(createOncue()).map((path) => [path.join(' '), path] as const))('%s', (name, path) => {
-  test('has examples in its help, that name it', async () => {
+  test('has examples in its help that name it', async () => {
     const { code, stdout } = await call(...path, '--help')
     expect(code).toBe(0)
     const [, examples = ''] = stdout.split('Examples:\n')

@@ -22,7 +22,7 @@ describeBoth('commands on jobs', (bench) => {
     expect(stdout).toContain('TypeError: no such user')
   })
 
-  test('show tells everything about a job, also by the beginning of its id', async () => {
+  test('show prints everything about a job, also by the beginning of its id', async () => {
     const id = await bench.failOne()
     expect(await bench.json(['show', id])).toMatchObject({
       id,
@@ -48,7 +48,7 @@ describeBoth('commands on jobs', (bench) => {
     ])
   })
 
-  test('show finds a job by the end of its id, and lists the candidates where there are several', async () => {
+  test('show finds a job by the end of its id, and lists the candidates when there are several', async () => {
     const id = await bench.failOne()
     const other = await bench.add()
     for (const end of [id.slice(-8), `…${id.slice(-8)}`, id.slice(-8).toUpperCase(), id.slice(-15)])
@@ -64,7 +64,7 @@ describeBoth('commands on jobs', (bench) => {
     expect(none.error).toMatchObject({ code: 'JOB_NOT_FOUND' })
   })
 
-  test('list --search finds a job by whatever one knows of it, and says what was searched', async () => {
+  test('list --search finds a job by anything known of it, and says what was searched', async () => {
     const id = await bench.failOne()
     await bench.add('other', { meta: { agent_id: '7' } })
     const search = async (text: string, ...options: string[]) =>
@@ -104,7 +104,7 @@ describeBoth('commands on jobs', (bench) => {
     })
   })
 
-  test('failures tells what retries, what gave up and when the next is tried', async () => {
+  test('failures shows what retries, what gave up and when the next retry is due', async () => {
     await bench.failOne()
     const id = await bench.add('digest')
     const { jobs } = await bench.store.claim({
@@ -125,14 +125,14 @@ describeBoth('commands on jobs', (bench) => {
     expect((await call('failures', '--sort', 'size', '--url', bench.url)).code).toBe(2)
   })
 
-  test('show leaves out what an event does not have', async () => {
+  test('show leaves out fields that an event does not have', async () => {
     const nightly = { unique: { key: 'nightly', onConflict: 'replace' } }
     const id = await bench.add('mail', nightly)
     expect(await bench.add('mail', nightly)).toBe(id)
     expect(await bench.text('show', id)).toMatch(/ replaced$/m)
   })
 
-  test('requeue, cancel and delete act on ids, and say what they skipped', async () => {
+  test('requeue, cancel and delete act on ids, and report what they skipped', async () => {
     const [failed, waiting] = [await bench.failOne(), await bench.add()]
     expect(await bench.json(['requeue', failed])).toEqual({ done: 1, skipped: {} })
     expect(await bench.json(['cancel', waiting])).toEqual({ done: 1, skipped: {} })
@@ -143,7 +143,7 @@ describeBoth('commands on jobs', (bench) => {
     expect(events).toMatchObject([{ data: { by: expect.stringContaining('@') } }])
   })
 
-  test('by a filter they only say how many match, until --yes', async () => {
+  test('with a filter they only print how many match, until --yes', async () => {
     const id = await bench.failOne()
     await bench.add()
     expect(await bench.json(['requeue', '--topic', 'mail'], 2)).toMatchObject({ matching: 1, done: 0 })
@@ -152,7 +152,7 @@ describeBoth('commands on jobs', (bench) => {
     expect(await bench.store.get(id)).toMatchObject({ status: 'pending' })
   })
 
-  test('run-now makes what waits for its time due, by ids or by a filter', async () => {
+  test('run-now makes jobs that are due later due at once, by ids or by a filter', async () => {
     const ids = [await bench.add('mail', { delay: 3_600_000 }), await bench.add('mail', { delay: 3_600_000 })]
     const [first = ''] = ids
     expect(await bench.json(['run-now', first])).toEqual({ done: 1, skipped: {} })
@@ -168,7 +168,7 @@ describeBoth('commands on jobs', (bench) => {
     ['--topic', ''],
     ['--id-prefix', ''],
     ['--text', ' ', '--since', '2h'],
-  ])('a variable that was not set reaches no job: %s "%s"', async (...filter) => {
+  ])('an unset variable matches no job: %s "%s"', async (...filter) => {
     const id = await bench.failOne()
     for (const yes of [[], ['--yes']]) {
       const { code, stderr } = await call('delete', ...filter, ...yes, '--url', bench.url)
@@ -182,14 +182,14 @@ describeBoth('commands on jobs', (bench) => {
     ['run-now', 'failed', 'failed jobs cannot be made due'],
     ['cancel', 'completed', 'completed jobs cannot be cancelled'],
     ['delete', 'completed', 'completed jobs cannot be deleted'],
-  ])('%s --status %s is refused instead of counted', async (command, status, message) => {
+  ])('%s --status %s is refused instead of matching no job', async (command, status, message) => {
     for (const yes of [[], ['--yes']]) {
       const { code, stderr } = await call(command, '--status', status, ...yes, '--url', bench.url)
       expect([code, stderr]).toEqual([2, expect.stringContaining(message)])
     }
   })
 
-  test('stats counts', async () => {
+  test('stats prints counts', async () => {
     await bench.failOne()
     await bench.add('other')
     expect(await bench.json(['stats'])).toMatchObject({ failed: 1, pending: 1, completed: 0, successRate: 0 })

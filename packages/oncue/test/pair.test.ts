@@ -8,7 +8,7 @@ describeBoth('pair', (bench) => {
   const exchange = (code: string) =>
     bench.store.pairings.exchange({ code, name: 'my phone', hash: 'a'.repeat(64) })
 
-  test('shows a code for a camera and for people, and says when a device came', async () => {
+  test('shows a code for a camera and for people, and says when a device has used it', async () => {
     const args = ['pair', '--role', 'viewer', ...SERVER, '--url', bench.url]
     let shown = ''
     const paired = callAloud(args, (text) => {
@@ -26,7 +26,7 @@ describeBoth('pair', (bench) => {
     expect(await paired).toMatchObject({ code: 0, stdout: 'my phone is paired\n' })
   })
 
-  test('leaves at once if told so, or when it answers in JSON', async () => {
+  test('exits at once with --no-wait or --json', async () => {
     expect(await bench.text('pair', '--no-wait', ...SERVER)).toContain(
       'The code pairs one device as an operator',
     )
@@ -40,7 +40,7 @@ describeBoth('pair', (bench) => {
     expect(outcome).toMatchObject({ code: 1, stdout: expect.stringContaining('No device was paired') })
   })
 
-  test('needs to know where the phone finds the API', async () => {
+  test('needs to know under which address the phone reaches the API', async () => {
     expect(await bench.json(['pair'], 2)).toMatchObject({
       error: { code: 'INVALID_INPUT', hint: /--server/ },
     })
@@ -53,7 +53,7 @@ describeBoth('pair', (bench) => {
     'https://good.example@evil.example',
     'https://ada:secret@oncue.example',
     'https://@oncue.example',
-  ])('refuses an address that hides where it leads: %s', async (server) => {
+  ])('refuses an address that hides its real host: %s', async (server) => {
     const { error } = await bench.json(['pair', '--no-wait', '--server', server], 2)
     expect(error).toMatchObject({
       code: 'INVALID_INPUT',

@@ -37,12 +37,12 @@ describeBoth('queues', (bench) => {
     })
   })
 
-  test('a queue whose backlog shrinks says when it will be empty', async () => {
+  test('a queue whose backlog shrinks shows when it will be empty', async () => {
     await bench.add('mail', { queue: 'high' })
     const gauge = { waiting: 3, running: 0, oldestMs: 0, workers: 1, slots: 2 }
     const minute = new Date((await bench.store.now()).getTime() - 240_000)
     await bench.store.gauges.record({ minute, whole: gauge, queues: new Map([['high', gauge]]) })
-    // Two of three went in 4 min.
+    // Two of three jobs finished in 4 min.
     const [{ drainMs }] = await bench.json(['queues'])
     expect(drainMs).toBeGreaterThanOrEqual(120_000)
     expect(await bench.text('queues')).toMatch(/^high .* 2m/m)
@@ -50,14 +50,14 @@ describeBoth('queues', (bench) => {
     expect(await bench.json(['queues'])).toMatchObject([{ drainMs: null }])
   })
 
-  test('a queue is paused for a while', async () => {
+  test('a queue can be paused for a limited time', async () => {
     expect(await bench.text('queues', 'pause', 'mail', '--for', '30m')).toBe(
       'mail is paused for 30m: running jobs continue, no new ones start\n',
     )
     expect(await bench.text('queues')).toMatch(/mail .* paused by \S+, ends in (30|29)m/)
   })
 
-  test('a queue that is limited to 0 is named as such by queues, doctor and top', async () => {
+  test('a queue that is limited to 0 is shown as such by queues, doctor and top', async () => {
     await bench.add('mail', { queue: 'high' })
     await bench.store.limit({ queue: 'high' }, { maxRunning: 0, rate: null })
     for (const command of ['queues', 'top'])
@@ -69,7 +69,7 @@ describeBoth('queues', (bench) => {
     })
   })
 
-  test("pausing Oncue's own queue says that no alerts are sent, and doctor says it too", async () => {
+  test("pausing Oncue's own queue warns that no alerts are sent, and doctor reports it too", async () => {
     expect(await bench.text('queues', 'pause', 'oncue')).toContain('no alerts are sent while it is paused')
     expect(await bench.text('queues', 'pause', 'high')).not.toContain('alert')
     const { found } = (await bench.diagnose())('paused')

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { call, describeBoth } from './harness.ts'
 
 describeBoth('schedules', (bench) => {
-  test('to remove one in code says that a worker brings it back', async () => {
+  test('removing one that is declared in code warns that a worker will bring it back', async () => {
     const schedule = {
       name: 'tick',
       cron: '* * * * *',
@@ -50,7 +50,7 @@ describeBoth('schedules', (bench) => {
     })
   })
 
-  test('schedules says whose code has one', async () => {
+  test('schedules shows the service that declares one', async () => {
     const schedule = { cron: '@daily', timezone: 'UTC', payload: {}, options: {}, missed: 'skip' } as const
     await bench.store.schedules.save({
       ...schedule,

@@ -4,7 +4,7 @@ import { openScreen } from '../src/screen.ts'
 import { render, type Snapshot, share } from '../src/top-view.ts'
 import { describeBoth, ERROR, WORKER } from './harness.ts'
 
-// Whatever runs the tests may have asked for colours.
+// The environment of the tests may ask for colours.
 vi.stubEnv('FORCE_COLOR', '0')
 
 const NOW = new Date('2026-01-31T09:00:00Z')
@@ -47,7 +47,7 @@ const snapshot = (queues: number): Snapshot => ({
 
 const everything = { width: Number.POSITIVE_INFINITY, height: Number.POSITIVE_INFINITY }
 
-describe('the picture of top', () => {
+describe('a frame of top', () => {
   test('shows queues with their lateness, and workers with what they do', () => {
     const lines = render(snapshot(2), everything)
     expect(lines[0]).toBe('Oncue  09:00:00Z  ·  1 worker, 10 slots  ·  0 running  ·  1,234 jobs per minute')
@@ -71,7 +71,7 @@ describe('the picture of top', () => {
     )
   })
 
-  test('says why it is not as new as it should be', () => {
+  test('says why it is not up to date', () => {
     expect(render(snapshot(1), everything, 'Postgres: connection refused')[1]).toBe(
       'Postgres: connection refused',
     )
@@ -83,12 +83,12 @@ describe('the picture of top', () => {
     [[5, 5], 3, [2, 1]],
     [[5, 5], 0, [0, 0]],
     [[5, 5], -4, [0, 0]],
-  ])('of %j rows wanted and %i there are given %j', (wanted, room, given) => {
+  ])('gives sections that want %j of %i rows %j', (wanted, room, given) => {
     expect(share(wanted, room)).toEqual(given)
   })
 })
 
-/** A terminal that remembers. */
+/** A terminal that records its input and output. */
 function createTerminal() {
   const modes: string[] = []
   const stdin = Object.assign(new EventEmitter(), {
@@ -109,7 +109,7 @@ function createTerminal() {
 }
 
 describe('the screen of top', () => {
-  test.each(['q', '\u0003', '\u001b'])('%j gives the terminal back as it was', async (key) => {
+  test.each(['q', '\u0003', '\u001b'])('%j restores the terminal', async (key) => {
     const { io, stdin, stdout, modes, written } = createTerminal()
     const listeners = process.listenerCount('SIGTERM')
     const screen = openScreen(io)
@@ -146,7 +146,7 @@ describe('the screen of top', () => {
 })
 
 describeBoth('top', (bench) => {
-  test('top takes one picture where there is no terminal', async () => {
+  test('top prints one frame where there is no terminal', async () => {
     await bench.failOne()
     await bench.add('slow')
     await bench.store.claim({ queues: ['default'], limit: 1, worker: WORKER, leaseMs: 30_000 })

@@ -8,7 +8,7 @@ import { createFolder, type Outcome, runProgramFile } from '@oncue/testing'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { PROGRAM, run } from './harness.ts'
 
-/** Options, errors and exit codes are the same, whichever the command and whatever it is started as. */
+/** Options, errors and exit codes are the same for every command, under each of its names. */
 
 const file = (path: string) => fileURLToPath(new URL(`../../../${path}`, import.meta.url))
 const ALIASES: Readonly<Record<string, string>> = {
@@ -37,7 +37,7 @@ describe.each(COMMANDS)('%s', (name, command) => {
     expect(outcome).toMatchObject({ code: 2, stdout: '' })
   }
 
-  test('a wrong --schema, --url or option, and a database that is not named in production: 2', async () => {
+  test('a wrong --schema, --url or option, and no database in production: exit code 2', async () => {
     const schema = await start(name, command, ['--url', ':memory:', '--schema', 'public'])
     refused(schema, /^error INVALID_SCHEMA: The schema "public" is reserved\nUse a name/)
     const url = await start(name, command, ['--url', 'mysql://app:secret@db'])
@@ -70,7 +70,7 @@ describe('with a database', () => {
   })
   afterEach(() => database.drop())
 
-  test('a reader that has read enough is no error', async () => {
+  test('a reader that closes the pipe early is no error', async () => {
     const child = spawn(process.execPath, [PROGRAM, 'enqueue', '--help'], { env: {} })
     child.stdout.destroy()
     child.stderr.setEncoding('utf8')
@@ -92,7 +92,7 @@ describe('with a database', () => {
     expect(forced.stdout).toContain('\u001b[33mpaused by')
   })
 
-  test('commands that look at the queue load neither the worker nor the API', async () => {
+  test('commands that only read the queue load neither the worker nor the API', async () => {
     const folder = await createFolder()
     const list = join(folder.path, 'loaded')
     const hook = `import { appendFileSync } from 'node:fs'

@@ -11,7 +11,7 @@ const JOBS = `
 import { existsSync } from 'node:fs'
 import { setTimeout as wait } from 'node:timers/promises'
 
-// Modules have things open: they must not keep the process alive.
+// Modules keep resources open, which must not keep the process alive.
 setInterval(() => {}, 1_000)
 
 export const workers = {
@@ -39,7 +39,7 @@ export const workers = {
 
 const started: Program[] = []
 
-/** A worker that a test has not seen end does not outlive it. */
+/** Kills a worker that the test has not seen end. */
 async function killAll(): Promise<void> {
   for (const program of started.splice(0)) await program.stop('SIGKILL')
 }
@@ -81,7 +81,7 @@ describe.each(DIALECTS)('a worker process on %s', (dialect) => {
 
   const statusOf = async (id: string) => (await store.get(id))?.status
 
-  test('says what it serves, runs jobs, and ends with 0 when it is asked to', async () => {
+  test('logs what it serves, runs jobs, and exits with 0 when asked', async () => {
     const process = worker(['--concurrency', '2', '--queues', 'high,default'], { ONCUE_CONCURRENCY: '3' })
     const ready = await process.said('worker started')
     expect(ready).toMatchObject({ queues: ['high', 'default'], concurrency: 2, worker: expect.any(String) })
@@ -130,7 +130,7 @@ describe.each(DIALECTS)('a worker process on %s', (dialect) => {
       await stopped(process, ['first is set up', STOPPING, 'first is closed', STOPPED])
     })
 
-    test('while the worker announces itself: modules are closed after it', async () => {
+    test('while the worker announces itself: modules are closed afterwards', async () => {
       const release = await holdWrites(database.url)
       const process = await startWith(JOBS)
       await process.said('first is set up')
@@ -147,7 +147,7 @@ describe.each(DIALECTS)('a worker process on %s', (dialect) => {
     })
   })
 
-  test('works in the schema that it is given, and the commands look there', async () => {
+  test('works in the schema that it is given, and commands use it too', async () => {
     const there = await openStore(database.url, { schema: 'billing', migrate: true })
     const [theirs = ''] = await there.enqueue([prepareJob('hello', {})])
     const ours = await add('hello')
@@ -167,7 +167,7 @@ describe.each(DIALECTS)('a worker process on %s', (dialect) => {
     await there.close()
   })
 
-  test('waits for what runs when it is asked to stop, and says for what', async () => {
+  test('waits for running jobs when it is asked to stop, and logs which', async () => {
     const file = join(folder.path, 'go')
     const id = await add('hold', { file })
     const process = worker()
@@ -185,7 +185,7 @@ describe.each(DIALECTS)('a worker process on %s', (dialect) => {
   test.each([
     ['SIGTERM', 143],
     ['SIGINT', 130],
-  ] as const)('a second %s stops at once with %i, and gives back what ran', async (signal, code) => {
+  ] as const)('a second %s stops at once with %i, and releases running jobs', async (signal, code) => {
     const id = await add('forever')
     const process = worker()
     await process.said('in hand')
@@ -196,7 +196,7 @@ describe.each(DIALECTS)('a worker process on %s', (dialect) => {
     expect(await store.get(id)).toMatchObject({ status: 'pending', retries: 0, crashes: 0, lockedBy: null })
   })
 
-  test('five SIGTERMs make one exit: what ran is given back uncharged, once', async () => {
+  test('five SIGTERMs make one exit: running jobs are released uncharged, once', async () => {
     const ids = [await add('forever'), await add('forever')]
     const process = worker()
     await process.said('in hand')
@@ -210,7 +210,7 @@ describe.each(DIALECTS)('a worker process on %s', (dialect) => {
     expect(await store.workers()).toEqual([])
   })
 
-  test('after the grace time it aborts what runs and gives it back, with 0', async () => {
+  test('after the grace time it aborts and releases running jobs, and exits with 0', async () => {
     const id = await add('forever')
     const process = worker(['--grace', '50ms'])
     await process.said('in hand')
@@ -218,7 +218,7 @@ describe.each(DIALECTS)('a worker process on %s', (dialect) => {
     expect(await store.get(id)).toMatchObject({ status: 'pending', retries: 0 })
   })
 
-  test('--once runs what is due and ends: 0, or 3 when a run failed', async () => {
+  test('--once runs due jobs and exits: with 0, or 3 when a run failed', async () => {
     const [now, later] = [await add('hello'), await add('hello', {}, { delay: 3_600_000 })]
     expect(await once()).toMatchObject({ code: 0 })
     expect(await statusOf(now)).toBe('completed')
@@ -228,14 +228,14 @@ describe.each(DIALECTS)('a worker process on %s', (dialect) => {
     expect(await store.get(failing)).toMatchObject({ status: 'pending', retries: 1 })
   })
 
-  test('--once waits for the rate of what is due', async () => {
+  test('--once waits for the rate limit of due jobs', async () => {
     await store.limit({ queue: 'default' }, { rate: { count: 1, intervalMs: 100 } })
     const ids = [await add('hello'), await add('hello'), await add('hello')]
     expect(await once()).toMatchObject({ code: 0 })
     for (const id of ids) expect(await statusOf(id)).toBe('completed')
   })
 
-  test('a promise that a handler forgot is reported, and nothing stops', async () => {
+  test('an unhandled rejection of a handler is logged, and stops nothing', async () => {
     const id = await add('forgets')
     const process = worker()
     expect(await process.said('unhandled promise rejection')).toMatchObject({ err: { message: 'forgotten' } })
@@ -246,7 +246,7 @@ describe.each(DIALECTS)('a worker process on %s', (dialect) => {
     expect(await process.stop('SIGTERM')).toBe(0)
   })
 
-  test('an uncaught error is reported with the jobs in hand, and stops the worker with 1', async () => {
+  test('an uncaught error is logged with the jobs in hand, and stops the worker with 1', async () => {
     const id = await add('explodes')
     const process = worker(['--grace', '50ms'])
     expect(await process.said('uncaught exception')).toMatchObject({
@@ -257,7 +257,7 @@ describe.each(DIALECTS)('a worker process on %s', (dialect) => {
     expect(await statusOf(id)).toBe('pending')
   })
 
-  test('ONCUE_RETRY_* decides when a job runs again that says nothing about it', async () => {
+  test('ONCUE_RETRY_* decides when a job without a policy of its own is retried', async () => {
     const id = await add('fails')
     const env = { DATABASE_URL: database.url, ONCUE_RETRY_STRATEGY: 'fixed', ONCUE_RETRY_BASE_DELAY: '1h' }
     await run(['worker', '--import', module, '--once'], { env })
@@ -266,7 +266,7 @@ describe.each(DIALECTS)('a worker process on %s', (dialect) => {
     expect(delay).toBe(3_600_000)
   })
 
-  test('a database that is not migrated is refused with 1, and named', async () => {
+  test('a database that is not migrated is refused with exit code 1, and named', async () => {
     await store.close()
     await rollback(database.url)
     const { code, stdout, stderr } = await once()
@@ -286,7 +286,7 @@ describe('a worker process', () => {
     await folder.remove()
   })
 
-  test('serves metrics on the port it is given, and says where', async () => {
+  test('serves metrics on the port it is given, and logs the address', async () => {
     const module = await folder.write('jobs.mjs', 'export const workers = { async hello() {} }')
     const process = startOne(['worker', '--import', module, '--metrics-port', '0'], {
       DATABASE_URL: ':memory:',
@@ -298,7 +298,7 @@ describe('a worker process', () => {
     expect(await process.stop('SIGTERM')).toBe(0)
   })
 
-  test('ends by itself when a module cannot be used, though another has something open', async () => {
+  test('exits when a module cannot be used, even if another keeps something open', async () => {
     const open = await folder.write(
       'open.mjs',
       'setInterval(() => {}, 1_000)\nexport const workers = { async a() {} }',
@@ -311,7 +311,7 @@ describe('a worker process', () => {
     expect(outcome).toMatchObject({ code: 2, stderr: expect.stringContaining('there is no file') })
   })
 
-  test('logs for people on a terminal only: everything it prints into a pipe is JSON', async () => {
+  test('prints readable lines only on a terminal: into a pipe everything is JSON', async () => {
     const module = await folder.write('jobs.mjs', 'export const workers = { async hello() {} }')
     const { code, stdout } = await run(['worker', '--import', module, '--once'], {
       env: { DATABASE_URL: ':memory:' },

@@ -6,7 +6,7 @@ import { HOME, ROOT } from './home.ts'
 
 const API = join(HOME, 'src/api.ts')
 const CORE = ['index', 'internal', 'wire/index']
-/** Core first: what is reached as a dependency is not emitted. */
+/** Core first, because dependencies of the others are not emitted. */
 const ENTRIES = [...CORE.map((entry) => `../core/src/${entry}.ts`), 'src/index.ts', 'src/testing.ts'].map(
   (entry) => join(HOME, entry),
 )
@@ -14,9 +14,9 @@ const WRITTEN_OUT = ['Inputs', 'Outputs']
 const OF_THE_ROUTER = [...WRITTEN_OUT, 'Procedures', 'RouterOutputs', 'WithoutIds', 'KindOf']
 
 /**
- * Writes the declarations of the SDK and of core, once for modules and once for CommonJS. What the SDK takes from
- * the type of the API's router is written out as plain objects, so that nothing of the server is published, and
- * no compiler of a user has to work it out again.
+ * Writes the declarations of the SDK and of core, once for modules and once for CommonJS. Types that the SDK takes
+ * from the API's router are written out as plain objects, so that nothing of the server is published, and the
+ * compilers of users do not have to compute them again.
  */
 export async function declare(folder: string): Promise<void> {
   const program = ts.createProgram(ENTRIES, readOptions())
@@ -45,7 +45,7 @@ function readOptions(): ts.CompilerOptions {
   }
 }
 
-/** By their place: `sdk/index.d.ts`, `core/index.d.ts` and so on. */
+/** By their paths: `sdk/index.d.ts`, `core/index.d.ts` and so on. */
 function declarations(program: ts.Program): Map<string, string> {
   const found = new Map<string, string>()
   const keep = (path: string, text: string) => {
@@ -59,7 +59,7 @@ function declarations(program: ts.Program): Map<string, string> {
   return found
 }
 
-/** The declarations of api.ts, without a word of the router. */
+/** The declarations of api.ts, without the types of the router. */
 function writeOut(program: ts.Program, text: string): string {
   const file = ts.createSourceFile('api.d.ts', text, ts.ScriptTarget.Latest)
   const kept = file.statements.filter((statement) => {
@@ -72,7 +72,7 @@ function writeOut(program: ts.Program, text: string): string {
   return [...types, ...rest, ''].join('\n')
 }
 
-/** Noun by noun and verb by verb, because the names above those are tRPC's. */
+/** Noun by noun and verb by verb, because the types above those are tRPC's. */
 function expanded(program: ts.Program, name: string): string {
   const file = program.getSourceFile(API)
   const alias = file?.statements.find(

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { fromWire, toOncueError } from './errors.ts'
 
 describe('an error that the API wrote', () => {
-  it('comes back with all that it said', () => {
+  it('is decoded with all its fields', () => {
     const wire = {
       code: 'RATE_LIMITED',
       message: 'too many',
@@ -15,7 +15,7 @@ describe('an error that the API wrote', () => {
     expect(error).toMatchObject({ ...wire, retryable: true })
   })
 
-  it('keeps its name where this client does not know it', () => {
+  it('keeps a code that this client does not know', () => {
     const error = fromWire({ code: 'OF_TOMORROW', message: 'no', hint: 'upgrade' })
     expect(error).toMatchObject({ code: 'INTERNAL', message: 'OF_TOMORROW: no', hint: 'upgrade' })
   })
@@ -28,8 +28,8 @@ describe('an error that the API wrote', () => {
   )
 })
 
-describe('trouble on the way', () => {
-  it('says what the innermost cause says', () => {
+describe('a network error', () => {
+  it('has the message of the innermost cause', () => {
     const refused = new Error('connect ECONNREFUSED 127.0.0.1:4400')
     const error = toOncueError(new TypeError('fetch failed', { cause: refused }), 'http://x')
     expect(error).toMatchObject({
@@ -38,7 +38,7 @@ describe('trouble on the way', () => {
     })
   })
 
-  it.each([[undefined], [{}], ['text']])('has a name whatever was thrown: %j', (thrown) => {
+  it.each([[undefined], [{}], ['text']])('has a code whatever was thrown: %j', (thrown) => {
     expect(toOncueError(thrown, 'http://x').message).toBe('http://x is unreachable: no reason given')
   })
 })

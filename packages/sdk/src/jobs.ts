@@ -83,7 +83,7 @@ export interface JobsClient<Jobs extends JobDefinitions> extends SameCalls {
 
   list(filter?: Inputs['jobs']['list'], options?: CallOptions): Promise<Outputs['jobs']['list']>
   get(id: JobId, options?: CallOptions): Promise<Outputs['jobs']['get']>
-  /** Why a job waits, and its place in line. */
+  /** Why a job waits, and its position. */
   explain(id: JobId, options?: CallOptions): Promise<Outputs['jobs']['explain']>
   /** Its parent, its children, the jobs it waits for and those that wait for it. */
   family(id: JobId, options?: CallOptions): Promise<Outputs['jobs']['family']>

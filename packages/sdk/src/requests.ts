@@ -3,8 +3,8 @@ import { checkRequest, unknownTopic } from '@oncue/core/internal'
 import type { EnqueueItem } from '@oncue/core/wire'
 
 /**
- * A job as the API takes it. Throws whatever can be found wrong before a request is sent. The options of the definition
- * are sent too, because the API does not know it.
+ * A job in the form that the API accepts. Throws for everything that can be checked before a request is sent. The
+ * options of the definition are sent too, because the API does not know it.
  */
 export function toRequest(
   definitions: JobDefinitions | undefined,

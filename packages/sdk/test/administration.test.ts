@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { DIALECTS, startWorld } from './harness.ts'
 
 describe.each(DIALECTS)('everything else that the API can do, on %s', (dialect) => {
-  it('is a call', async () => {
+  it('can be called', async () => {
     const world = await startWorld(dialect)
     const client = world.client()
     await world.work({ async embed() {} })
@@ -62,7 +62,7 @@ describe.each(DIALECTS)('everything else that the API can do, on %s', (dialect) 
     }
   })
 
-  it('tells what is wrong, and takes note of who knows', async () => {
+  it('reports problems, and records who acknowledged them', async () => {
     const world = await startWorld(dialect)
     const client = world.client()
     const rule = await client.alerts.createRule({
@@ -88,7 +88,7 @@ describe.each(DIALECTS)('everything else that the API can do, on %s', (dialect) 
     expect((await client.alerts.rules()).map(({ builtIn }) => builtIn)).toHaveLength(5)
   })
 
-  it('does to many jobs at once what somebody looked at, and tells how far it is', async () => {
+  it('runs a bulk operation on the jobs of a preview, and reports its progress', async () => {
     const world = await startWorld(dialect)
     const client = world.client()
     for (const size of [1, 2]) await client.jobs.enqueue('embed', { size })
@@ -108,7 +108,7 @@ describe.each(DIALECTS)('everything else that the API can do, on %s', (dialect) 
     expect((await client.bulkOperations.list()).items).toMatchObject([{ id, finishedAt: expect.any(Date) }])
   })
 
-  it('is where alerts are sent', async () => {
+  it('manages the channels of alerts', async () => {
     const world = await startWorld(dialect)
     const client = world.client()
     const url = 'https://1.1.1.1/hook'
@@ -128,10 +128,10 @@ describe.each(DIALECTS)('everything else that the API can do, on %s', (dialect) 
     expect(await client.channels.list()).toEqual([])
   })
 
-  it('is a sign-in, for browsers', async () => {
+  it('signs browsers in', async () => {
     const world = await startWorld(dialect)
     const { secret } = await world.client().tokens.create({ name: 'ada', role: 'viewer' })
-    // As a browser does: it keeps the cookie, and shows it.
+    // Like a browser: it stores the cookie, and sends it.
     let cookie = ''
     const browser = world.client({
       token: undefined,

@@ -3,7 +3,7 @@ import { gzipSync } from 'node:zlib'
 import { rolldown } from 'rolldown'
 import { describe, expect, it } from 'vitest'
 
-/** As an app would: everything in one file, for a browser. Whatever is not found or is Node's is an error. */
+/** Bundles into one file for a browser, as an app would. A missing module or one of Node is an error. */
 async function bundle(entry: string) {
   const refused: string[] = []
   const build = await rolldown({
@@ -28,7 +28,7 @@ describe.each(['index.ts', 'testing.ts'])('%s in a browser', (entry) => {
   })
 })
 
-it('it is small, but for zod', async () => {
+it('is small, without zod', async () => {
   const { code } = await bundle('index.ts')
   expect(gzipSync(code).byteLength).toBeLessThan(120_000)
 })

@@ -8,7 +8,7 @@ describe('a deadline', () => {
   beforeEach(() => void vi.useFakeTimers())
   afterEach(() => void vi.useRealTimers())
 
-  it('may be farther away than a timer reaches', async () => {
+  it('may be farther away than the longest timer', async () => {
     const outcome = vi.fn()
     withDeadline(forever, { ms: 60 * DAY_MS, late: () => new Error('late') }).catch(outcome)
     await vi.advanceTimersByTimeAsync(60 * DAY_MS - 1)
@@ -18,7 +18,7 @@ describe('a deadline', () => {
     expect(vi.getTimerCount()).toBe(0)
   })
 
-  it('is forgotten when the work is done, also after the first of its timers', async () => {
+  it('sets no more timers once the work is done, also after the first of them', async () => {
     const work = withDeadline(() => sleep(60 * DAY_MS, undefined), { ms: Number.POSITIVE_INFINITY })
     await vi.advanceTimersByTimeAsync(60 * DAY_MS)
     await work

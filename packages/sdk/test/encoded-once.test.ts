@@ -8,7 +8,7 @@ const SECRET = 'the text by which the payload is known'
 const jobs = defineJobs({ counted: job({ input: z.object({ list: z.array(z.string()) }) }) })
 const payload = { list: [SECRET] }
 
-/** How often JSON was written from, or read into, something that holds the payload. */
+/** How often JSON that contains the payload was written or parsed. */
 function countJson() {
   const counts = { stringify: 0, parse: 0 }
   const { stringify, parse } = JSON

@@ -10,21 +10,21 @@ import { jobs as definitions, World } from './harness.ts'
 
 const FAILOVER_MS = 60_000
 const WORKERS = 3
-/** Two servers, a copy of one, and a thousand jobs. */
+/** Generous: it starts two servers, copies one, and runs a thousand jobs. */
 const TIMEOUT = { timeout: 180_000 }
 
-/** Undone after the test, last to first. */
+/** Cleaned up after the test, last to first. */
 const cleanups: (() => Promise<unknown>)[] = []
 afterEach(async () => {
   for (const cleanup of cleanups.splice(0).reverse()) await cleanup()
 })
 
-/** Producers, an API, workers and listeners on one address, with an account of all that they were told. */
+/** Producers, an API, workers and listeners on one address, with a record of everything that they were told. */
 class Fleet {
   readonly pair: PostgresPair
   readonly store: Store
   readonly world: World
-  /** Jobs whose enqueue was answered. */
+  /** Jobs whose enqueue was acknowledged. */
   readonly acknowledged = new Set<JobId>()
   /** Of those, the ones whose enqueue began after the failover. */
   readonly requestedAfter = new Set<JobId>()
@@ -89,7 +89,7 @@ class Fleet {
     this.#producers = [beside, byApi].map(async (enqueue) => {
       while (this.#producing) {
         const isAfter = this.#failedOver
-        // One that fails in spite of its retries was not acknowledged: it may be there or not.
+        // An enqueue that fails in spite of its retries was not acknowledged: its job may exist or not.
         for (const id of await enqueue().catch(() => [])) {
           this.acknowledged.add(id)
           if (isAfter) this.requestedAfter.add(id)
@@ -103,7 +103,7 @@ class Fleet {
     this.#failedOver = true
   }
 
-  /** So many more jobs were acknowledged, and so many of all are settled. */
+  /** Waits until that many more jobs were acknowledged, and that many in total are settled. */
   async goOn(more: number): Promise<void> {
     const [acknowledged, settled] = [this.acknowledged.size, this.settled.size]
     await eventually(() => expect(this.acknowledged.size).toBeGreaterThan(acknowledged + more), FAILOVER_MS)
@@ -115,7 +115,7 @@ class Fleet {
     await Promise.all(this.#producers)
   }
 
-  /** Ends everything and waits until nothing is left to do, and every job that is there was reported as settled. */
+  /** Stops everything once no job is left and every existing job was reported as settled. */
   async finish(): Promise<void> {
     await this.#stopProducing()
     this.#longEnds.open()
@@ -124,13 +124,13 @@ class Fleet {
       return pending + processing + blocked
     }
     await eventually(async () => expect(await left()).toBe(0), FAILOVER_MS)
-    // What was settled last is on its way to be reported.
+    // The last settled jobs may not have been reported yet.
     const lost = new Set(await this.lost())
     const unreported = () => [...this.acknowledged].filter((id) => !lost.has(id) && !this.settled.has(id))
     await eventually(async () => expect(await unreported()).toEqual([]), FAILOVER_MS)
   }
 
-  /** Of the jobs that were acknowledged, those that are not there. */
+  /** The acknowledged jobs that do not exist. */
   async lost(): Promise<JobId[]> {
     const ids = [...this.acknowledged]
     const found = await Promise.all(ids.map((id) => this.store.get(id)))
@@ -147,7 +147,7 @@ describe('a failover under load', () => {
     'with synchronous replication loses nothing, settles nothing twice, and everything goes on by itself',
     TIMEOUT,
     async () => {
-      // Longer than a loaded machine takes for all of it.
+      // Longer than all of it takes on a loaded machine.
       const fleet = await Fleet.start(true, 120_000)
       const { store, world } = fleet
       const long = await fleet.startLongJobs()
@@ -156,17 +156,17 @@ describe('a failover under load', () => {
       await fleet.failOver()
       await fleet.goOn(200)
 
-      // Presence: every worker is seen again, and none was declared dead.
+      // Presence: every worker is visible again, and none was declared dead.
       const present = async () =>
         (await store.workers()).filter((worker) => worker.missingSince === null).length
       await eventually(async () => expect(await present()).toBe(WORKERS), FAILOVER_MS)
-      // Listeners: a wake-up is heard again.
+      // Listeners: a wake-up arrives again.
       await eventually(async () => {
         await store.enqueue([prepareJob('heard', {}, { queue: 'heard' })])
         expect(fleet.wakes).toBeGreaterThan(0)
       }, FAILOVER_MS)
       await store.delete({ topic: 'heard' })
-      // The API: it answers, and what it stores is run.
+      // The API: it responds, and the jobs that it stores are run.
       const { jobs } = world.client()
       const waited = await jobs.enqueue('embed', { size: 3 })
       expect(await jobs.wait(waited)).toBeNull()
@@ -185,7 +185,7 @@ describe('a failover under load', () => {
     'with asynchronous replication loses what had not reached the standby, and nothing else',
     TIMEOUT,
     async () => {
-      // Runs whose end was lost are held by workers that know nothing of them, until their lease ends.
+      // Runs whose settle was lost are owned by workers that do not know them, until their lease expires.
       const fleet = await Fleet.start(false, 10_000)
       fleet.produce()
       await fleet.goOn(200)
@@ -196,8 +196,8 @@ describe('a failover under load', () => {
       await fleet.goOn(200)
       await fleet.finish()
 
-      // Stored after the standby was left behind: gone, although their enqueue was answered. By the API perhaps only
-      // after the failover, because it writes to the audit before it answers.
+      // Stored after the standby was cut off: lost, although their enqueue was acknowledged. For the API perhaps only
+      // after the failover, because it writes to the audit before it responds.
       const lost = new Set(await fleet.lost())
       expect(lost.size).toBeGreaterThan(200)
       expect([...lost].filter((id) => safe.has(id) || fleet.requestedAfter.has(id))).toEqual([])

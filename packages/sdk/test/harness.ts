@@ -22,11 +22,11 @@ export const jobs = defineJobs({
 })
 export type Jobs = typeof jobs
 
-/** A real API over a real database, and whatever talks to it; gone when the test is over. */
+/** A real API over a real database, and its clients; all of it is closed after the test. */
 export class World extends TestServer {
   readonly adminToken = ADMIN_TOKEN
 
-  /** As the admin, unless told otherwise. */
+  /** As the admin, by default. */
   client(options: Partial<ClientOptions<Jobs>> = {}) {
     return createClient({ url: this.url, token: ADMIN_TOKEN, jobs, ...options })
   }
@@ -41,12 +41,12 @@ export class World extends TestServer {
   }
 }
 
-/** A network that can be looked at, and broken. */
+/** A network that can be observed, and broken. */
 export class Network {
   readonly requests: string[] = []
-  /** So many answers get lost on their way back. */
+  /** How many responses get lost on their way back. */
   lostAnswers = 0
-  /** What answers instead of the API, by the name of the call. */
+  /** Responses that replace those of the API, by the name of the call. */
   readonly #instead: Record<string, () => Promise<Response>>
 
   constructor(instead: Record<string, () => Promise<Response>> = {}) {

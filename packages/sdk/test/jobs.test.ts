@@ -5,7 +5,7 @@ import { createTestClient } from '../src/testing.ts'
 import { DIALECTS, jobs, startWorld } from './harness.ts'
 
 describe.each(DIALECTS)('jobs, on %s', (dialect) => {
-  it('are enqueued as their definition says, and read again', async () => {
+  it('are enqueued with the options of their definition, and read back', async () => {
     const world = await startWorld(dialect)
     const client = world.client()
     const id = await client.jobs.enqueue('mail_digest', { userId: '123' })
@@ -24,7 +24,7 @@ describe.each(DIALECTS)('jobs, on %s', (dialect) => {
     })
   })
 
-  it('are enqueued as the options say, all of them', async () => {
+  it('are enqueued with every option', async () => {
     const world = await startWorld(dialect)
     const client = world.client()
     const parentId = await client.jobs.enqueue('embed', { size: 1 })
@@ -53,7 +53,7 @@ describe.each(DIALECTS)('jobs, on %s', (dialect) => {
     expect(await client.jobs.enqueue('mail_digest', { userId: 'another' }, again)).toBe(id)
   })
 
-  it('share a key with other topics, and start beside the job that they replace, if that is said', async () => {
+  it('can share a key with other topics, and start beside the job that they replace, if the options say so', async () => {
     const { jobs: calls } = (await startWorld(dialect)).client()
     const shared = { unique: { key: 'all', scope: 'all' } } as const
     const first = await calls.enqueue('embed', { size: 1 }, shared)
@@ -99,7 +99,7 @@ describe.each(DIALECTS)('jobs, on %s', (dialect) => {
     expect(await admin.jobs.stats()).toMatchObject({ pending: 1_100 })
   })
 
-  it('are waited for: the result has its type, and went through its schema', async () => {
+  it('can be waited for: the result has its type, and was parsed by its schema', async () => {
     const world = await startWorld(dialect)
     const client = world.client()
     const id = await client.jobs.enqueue('mail_digest', { userId: '123' })
@@ -115,7 +115,7 @@ describe.each(DIALECTS)('jobs, on %s', (dialect) => {
     await expect(client.jobs.wait(id, { topic: 'embed' })).rejects.toMatchObject({ code: 'INVALID_INPUT' })
   })
 
-  it('are waited for in vain: failed, cancelled, too slow, no longer wanted, not there', async () => {
+  it('can be waited for without a result: failed, cancelled, too slow, aborted, unknown', async () => {
     const world = await startWorld(dialect)
     const client = world.client()
     const waiting = await client.jobs.enqueue('embed', { size: 1 })
@@ -145,7 +145,7 @@ describe.each(DIALECTS)('jobs, on %s', (dialect) => {
     })
   })
 
-  it('are watched until they end', async () => {
+  it('can be watched until they end', async () => {
     const world = await startWorld(dialect)
     const client = world.client()
     const id = await client.jobs.enqueue('embed', { size: 1 })
@@ -169,7 +169,7 @@ describe.each(DIALECTS)('jobs, on %s', (dialect) => {
     })
   })
 
-  it('may be watched no longer', async () => {
+  it('can stop being watched', async () => {
     const world = await startWorld(dialect)
     const client = world.client()
     const id = await client.jobs.enqueue('embed', { size: 1 })
@@ -249,10 +249,10 @@ describe('nothing is sent', () => {
     },
   })
 
-  // As those write who do not have the types.
+  // Like callers without the types.
   const anything = client.jobs as unknown as Record<string, (...args: unknown[]) => Promise<unknown>>
 
-  it('is told the topics there are, when one is wrong', async () => {
+  it('and the error lists the topics that exist when one is wrong', async () => {
     await expect(anything.enqueue?.('mail_digset', {})).rejects.toThrow(
       `"mail_digset" is not defined in the jobs of this client: there are ${Object.keys(jobs).join(', ')}`,
     )
@@ -260,7 +260,7 @@ describe('nothing is sent', () => {
 
   it.each<[string, string, unknown[], string]>([
     ['an unknown topic', 'enqueue', ['mail_digset', { userId: '1' }], 'UNKNOWN_TOPIC'],
-    ['a name of the language as a topic', 'enqueue', ['constructor', {}], 'UNKNOWN_TOPIC'],
+    ['a property of every object as a topic', 'enqueue', ['constructor', {}], 'UNKNOWN_TOPIC'],
     ['a payload that does not fit', 'enqueue', ['mail_digest', { userId: 1 }], 'INVALID_PAYLOAD'],
     ['what JSON cannot hold', 'enqueue', ['mail_digest', { userId: '1', f() {} }], 'INVALID_PAYLOAD'],
     [

@@ -2,7 +2,7 @@ import { expect, expectTypeOf, it } from 'vitest'
 import { createTestClient } from '../src/testing.ts'
 import { jobs } from './harness.ts'
 
-it('a test client writes down what was enqueued', async () => {
+it('a test client records what was enqueued', async () => {
   const client = createTestClient({ jobs })
   const id = await client.jobs.enqueue('mail_digest', { userId: '1' }, { delay: 5 })
   const [extract, embed] = await client.jobs.chain(['extract', { url: 'x' }], ['embed', { size: 1 }])
@@ -22,7 +22,7 @@ it('a test client writes down what was enqueued', async () => {
   expect(client.enqueued).toEqual([])
 })
 
-it('it refuses what the real one refuses', async () => {
+it('it refuses what the real client refuses', async () => {
   const client = createTestClient({ jobs })
   // @ts-expect-error the payload has no userId
   await expect(client.jobs.enqueue('mail_digest', {})).rejects.toMatchObject({ code: 'INVALID_PAYLOAD' })
@@ -31,7 +31,7 @@ it('it refuses what the real one refuses', async () => {
   expect(client.enqueued).toEqual([])
 })
 
-it('it waits for results that the test gives, through their schema', async () => {
+it('it waits for results that the test provides, parsed by their schema', async () => {
   const client = createTestClient({
     jobs,
     results: { mail_digest: ({ userId }) => ({ sent: Number(userId), at: '2026-01-08T12:00:00Z' }) },
@@ -43,7 +43,7 @@ it('it waits for results that the test gives, through their schema', async () =>
   await expect(client.jobs.wait('no job')).rejects.toMatchObject({ code: 'JOB_NOT_FOUND' })
 })
 
-it('it answers other calls as the test says, and says which answer is missing', async () => {
+it('it responds to other calls with what the test provides, and names a response that is missing', async () => {
   const client = createTestClient({
     answers: {
       'topics.list': () => [],

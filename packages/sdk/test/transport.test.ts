@@ -6,8 +6,8 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { createClient } from '../src/index.ts'
 import { createDatabase, DIALECTS, Network, startWorld } from './harness.ts'
 
-describe.each(DIALECTS)('the way to the API, on %s', (dialect) => {
-  it('an enqueue whose answer is lost is sent again, and stored once', async () => {
+describe.each(DIALECTS)('the connection to the API, on %s', (dialect) => {
+  it('an enqueue whose response is lost is sent again, and stored once', async () => {
     const world = await startWorld(dialect)
     const network = new Network()
     const client = world.client({ fetch: network.fetch })
@@ -22,7 +22,7 @@ describe.each(DIALECTS)('the way to the API, on %s', (dialect) => {
     expect(items.map((item) => item.id).sort()).toEqual([id, results[0]?.id, third, fourth].sort())
   })
 
-  it('what must not be done twice is not sent twice', async () => {
+  it('a call that is not idempotent is not sent twice', async () => {
     const world = await startWorld(dialect)
     const network = new Network()
     const client = world.client({ fetch: network.fetch })
@@ -34,7 +34,7 @@ describe.each(DIALECTS)('the way to the API, on %s', (dialect) => {
     expect(network.requests).toEqual(['tokens.create'])
   })
 
-  it('without retries no key is made, and nothing is sent again', async () => {
+  it('without retries no request id is made, and nothing is sent again', async () => {
     const world = await startWorld(dialect)
     const network = new Network()
     const client = world.client({ fetch: network.fetch, retries: 0 })
@@ -43,7 +43,7 @@ describe.each(DIALECTS)('the way to the API, on %s', (dialect) => {
     expect(network.requests).toHaveLength(1)
   })
 
-  it('calls of one moment share requests; one alone, one that is large and one that waits do not', async () => {
+  it('concurrent calls share requests; a single one, a large one and one that waits do not', async () => {
     const world = await startWorld(dialect)
     const network = new Network()
     const client = world.client({ fetch: network.fetch })
@@ -70,7 +70,7 @@ describe.each(DIALECTS)('the way to the API, on %s', (dialect) => {
     ])
   })
 
-  it('a request may take longer than a timer reaches', async () => {
+  it('a request may take longer than the longest timer', async () => {
     const world = await startWorld(dialect)
     const client = world.client({ timeoutMs: 2 ** 31, retries: 0 })
     expect(await client.tokens.me()).toMatchObject({ role: 'admin' })
@@ -80,7 +80,7 @@ describe.each(DIALECTS)('the way to the API, on %s', (dialect) => {
     }
   })
 
-  it('an error comes back as the API named it', async () => {
+  it('an error has the code of the API', async () => {
     const world = await startWorld(dialect)
     const wrong = world.client({ token: 'oncue_wrong' })
     for (const call of [
@@ -97,7 +97,7 @@ describe.each(DIALECTS)('the way to the API, on %s', (dialect) => {
     await expect(world.client().jobs.list({ cursor: 'x' })).rejects.toMatchObject({ code: 'INVALID_CURSOR' })
   })
 
-  it('too many requests are refused by name, streams too', async () => {
+  it('too many requests are refused with the code of the API, streams too', async () => {
     const world = await startWorld(dialect, { ONCUE_RATE_LIMIT: '1' })
     const client = world.client()
     await client.tokens.me()
@@ -106,7 +106,7 @@ describe.each(DIALECTS)('the way to the API, on %s', (dialect) => {
     await expect(client.jobs.watch(newJobId())[Symbol.asyncIterator]().next()).rejects.toMatchObject(refusal)
   })
 
-  it('watching and waiting outlive a restart of the API; nothing is missed, nothing comes twice', async () => {
+  it('watching and waiting survive a restart of the API; no event is missed or repeated', async () => {
     const database = await createDatabase(dialect)
     onTestFinished(() => database.drop())
     const world = await startWorld({ url: database.url })
@@ -136,8 +136,8 @@ describe.each(DIALECTS)('the way to the API, on %s', (dialect) => {
   })
 })
 
-describe('when there is no API', () => {
-  it('that is said', async () => {
+describe('without an API', () => {
+  it('the error says so', async () => {
     const client = createClient({ url: 'http://127.0.0.1:1', retries: 1 })
     const refused = {
       code: 'NETWORK_ERROR',
@@ -147,7 +147,7 @@ describe('when there is no API', () => {
     await expect(client.health.watch()[Symbol.asyncIterator]().next()).rejects.toMatchObject(refused)
   })
 
-  it('but something else, that is said too', async () => {
+  it('but another server, the error says that, too', async () => {
     const server = createServer((_, response) => response.end('<h1>It works!</h1>'))
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
     onTestFinished(() => void server.close())
@@ -159,7 +159,7 @@ describe('when there is no API', () => {
     })
   })
 
-  it('it is not waited for longer than asked, and the caller may leave', async () => {
+  it('a call does not take longer than its timeout, and the caller may abort it', async () => {
     const signals: (AbortSignal | null | undefined)[] = []
     const client = createClient({
       url: 'http://127.0.0.1:1',

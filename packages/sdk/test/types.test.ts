@@ -20,7 +20,7 @@ const jobs = defineJobs({
   embed: job({ input: z.object({ size: z.int() }) }),
 })
 
-/** Nothing here is run: what is shown is what compiles. */
+/** Nothing here is run: the test is that it compiles. */
 const unrun = (_: () => unknown) => {}
 
 describe('the types', () => {
@@ -36,7 +36,7 @@ describe('the types', () => {
     unrun(() => client.jobs.enqueue('mail_digest', { url: 'x' }))
     // @ts-expect-error there is no such option
     unrun(() => client.jobs.enqueue('mail_digest', { userId: '1' }, { prioity: 1 }))
-    // @ts-expect-error a date is no text
+    // @ts-expect-error a date is not a text
     unrun(() => client.jobs.enqueue('mail_digest', { userId: '1' }, { runAt: '2026-01-08' }))
 
     unrun(() => client.jobs.enqueueMany([{ topic: 'embed', payload: { size: 1 }, delay: 5 }]))
@@ -61,7 +61,7 @@ describe('the types', () => {
     expectTypeOf(chained).returns.resolves.toEqualTypeOf<[JobRef<{ text: string }>, JobRef<Digest>]>()
   })
 
-  it('know what the API answers', () => {
+  it('know what the API returns', () => {
     const get = () => client.jobs.get('some id')
     expectTypeOf(get).returns.resolves.toHaveProperty('created').toEqualTypeOf<Date>()
     expectTypeOf(get).returns.resolves.toHaveProperty('status').toEqualTypeOf<JobStatus>()
@@ -69,7 +69,7 @@ describe('the types', () => {
     expectTypeOf<Page['items'][number]['runAt']>().toEqualTypeOf<Date>()
     // @ts-expect-error there is no such status
     unrun(() => client.jobs.list({ status: 'scheduled' }))
-    // @ts-expect-error a queue is named
+    // @ts-expect-error a queue is required
     unrun(() => client.queues.pause())
     type Message = ReturnType<typeof client.jobs.watch> extends AsyncIterable<infer M> ? M : never
     expectTypeOf<Message['type']>().toEqualTypeOf<'event' | 'state'>()
@@ -77,7 +77,7 @@ describe('the types', () => {
     expectTypeOf<Health['now']>().toEqualTypeOf<Date>()
   })
 
-  it('of a client without definitions take every topic', () => {
+  it('of a client without definitions accept every topic', () => {
     const loose = createClient({ url: 'http://127.0.0.1:1' })
     unrun(() => loose.jobs.enqueue('anything', { at: 'all' }))
     expectTypeOf(client).toEqualTypeOf<Client<typeof jobs>>()

@@ -11,7 +11,7 @@ import { DIALECTS, Network, startWorld } from './harness.ts'
 const LONG = { timeout: 30_000 }
 const DAY_MS = 24 * 60 * 60_000
 
-describe.each(DIALECTS)('a job of nothing at all, on %s', (dialect) => {
+describe.each(DIALECTS)('a job without payload and result, on %s', (dialect) => {
   const nothing = defineJobs({
     ping: job({ input: z.void(), output: z.void() }),
     perhaps: job({
@@ -25,7 +25,7 @@ describe.each(DIALECTS)('a job of nothing at all, on %s', (dialect) => {
     const world = await startWorld(dialect)
     const seen: unknown[] = []
     const see = ({ payload }: { readonly payload: unknown }) => void seen.push(payload)
-    // The API checks payloads by what the worker announces, so that comes first.
+    // The API checks payloads against what the worker announced, so the worker starts first.
     await world.work(
       defineWorkers(nothing, {
         ping: see,
@@ -51,7 +51,7 @@ describe.each(DIALECTS)('a job of nothing at all, on %s', (dialect) => {
 })
 
 describe.each(DIALECTS)('waiting for a job that takes long, on %s', (dialect) => {
-  it('is one request, a stream, and one request for the result', async () => {
+  it('takes one request, a stream, and one request for the result', async () => {
     const world = await startWorld(dialect)
     const network = new Network()
     const client = world.client({ fetch: network.fetch })
@@ -63,7 +63,7 @@ describe.each(DIALECTS)('waiting for a job that takes long, on %s', (dialect) =>
     expect(network.requests).toEqual(['jobs.enqueue', 'jobs.wait', 'jobs.watch', 'jobs.wait'])
   })
 
-  it('is for a producer to do, who sees nothing else', async () => {
+  it('is possible for a producer, who may read nothing else', async () => {
     const world = await startWorld(dialect)
     const { secret } = await world.client().tokens.create({
       ...{ name: 'shop', role: 'producer', allowedTopics: ['embed'] },
@@ -78,7 +78,7 @@ describe.each(DIALECTS)('waiting for a job that takes long, on %s', (dialect) =>
     await expect(shop.jobs.list({})).rejects.toMatchObject({ code: 'FORBIDDEN' })
   })
 
-  it('is request after request where streams do not get through, which is tried once', LONG, async () => {
+  it('takes repeated requests where streams are blocked, which is detected once', LONG, async () => {
     const world = await startWorld(dialect)
     const { jobs } = world.client()
     const networks = [
@@ -100,7 +100,7 @@ describe.each(DIALECTS)('waiting for a job that takes long, on %s', (dialect) =>
     for (const { network } of networks) expect(network.requests).toEqual(['jobs.wait'])
   })
 
-  it('goes on with another stream when one breaks that had got through', async () => {
+  it('continues with another stream when an open one breaks', async () => {
     const world = await startWorld(dialect)
     let streams = 0
     const network = new Network()
@@ -119,7 +119,7 @@ describe.each(DIALECTS)('waiting for a job that takes long, on %s', (dialect) =>
     expect(network.requests).toEqual(['jobs.enqueue', 'jobs.wait', 'jobs.watch', 'jobs.watch', 'jobs.wait'])
   })
 
-  it('is one request if that can last as long as there is time', async () => {
+  it('takes one request if that can last for the remaining time', async () => {
     const world = await startWorld(dialect)
     const network = new Network()
     const client = world.client({ fetch: network.fetch })
@@ -129,7 +129,7 @@ describe.each(DIALECTS)('waiting for a job that takes long, on %s', (dialect) =>
     expect(network.requests).toEqual(['jobs.enqueue', 'jobs.wait'])
   })
 
-  it('ends at once when nobody wants to know any more, or when there is no time left', async () => {
+  it('ends at once when the caller aborts it, or when there is no time left', async () => {
     const world = await startWorld(dialect)
     const network = new Network()
     const client = world.client({ fetch: network.fetch })
@@ -153,7 +153,7 @@ describe.each(DIALECTS)('a wait, on %s', (dialect) => {
     expect(await result).toBeNull()
   })
 
-  it('of a job whose result this token may not see in full fails, with a definition and without', async () => {
+  it('for a job whose result this token may not see in full fails, with a definition and without', async () => {
     const world = await startWorld(dialect)
     const admin = createClient({ url: world.url, token: world.adminToken })
     const id = await admin.jobs.enqueue('sign_in', {})
@@ -191,7 +191,7 @@ it.each([-1, Number.NaN, Number.NEGATIVE_INFINITY, '5000', null])(
   },
 )
 
-it('a long wait tries a stream again five minutes after one did not get through', async () => {
+it('a long wait tries a stream again five minutes after one was blocked', async () => {
   vi.useFakeTimers()
   onTestFinished(() => void vi.useRealTimers())
   const started = Date.now()
