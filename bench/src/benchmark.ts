@@ -2,16 +2,16 @@ export interface BenchmarkOptions {
   readonly jobs: number | undefined
   readonly rounds: number | undefined
   readonly database: 'postgres' | 'sqlite' | undefined
-  /** Of `worker`: whether memory grows, instead of speed. */
+  /** For `worker`: whether memory grows, instead of speed. */
   readonly memory?: boolean
-  /** Of `worker`: where to write a CPU profile, instead of a comparison. */
+  /** For `worker`: where to write a CPU profile, instead of a comparison. */
   readonly profile?: string | undefined
 }
 
 export interface Report {
   /** Everything that was measured, for --json. */
   readonly data: unknown
-  /** What a person wants to read of it. */
+  /** The report for people. */
   readonly text: string
 }
 

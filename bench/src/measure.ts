@@ -1,4 +1,4 @@
-/** What some jobs cost: time on the wall, and processor time of this process (not of the server). */
+/** The cost of some jobs: wall-clock time, and CPU time of this process (not of the server). */
 export interface Cost {
   readonly jobs: number
   readonly ms: number
@@ -25,7 +25,7 @@ export const cpuMicros = ({ jobs, cpuMs }: Cost) => (cpuMs * 1_000) / jobs
 
 export const median = (values: readonly number[]) => quantile(values, 0.5)
 
-/** Between two values where it falls between them. */
+/** Interpolated between two values where it falls between them. */
 export function quantile(values: readonly number[], share: number): number {
   const sorted = values.toSorted((a, b) => a - b)
   const place = (sorted.length - 1) * share

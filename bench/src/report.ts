@@ -2,7 +2,7 @@ export function say(text: string): void {
   process.stdout.write(text)
 }
 
-/** What is going on, for whoever waits. Never mixed with the report. */
+/** Progress, for the person who waits. Never mixed with the report. */
 export function progress(text: string): void {
   process.stderr.write(`${text}\n`)
 }

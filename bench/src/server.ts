@@ -2,7 +2,7 @@ import { createPostgresDatabase, startPostgres } from '@oncue/db/testing'
 import pg from 'pg'
 import { givenPostgres } from './config.ts'
 
-/** A database that is gone when the benchmark is over, and one connection to ask and prepare it. */
+/** A database that is deleted after the benchmark, and one connection to prepare and query it. */
 export interface BenchDatabase {
   readonly url: string
   readonly admin: pg.Client
@@ -10,14 +10,14 @@ export interface BenchDatabase {
   close(): Promise<void>
 }
 
-/** On the server of DATABASE_URL, or on one of our own with the durability that Postgres has by default. */
+/** On the server of DATABASE_URL, or on one of our own with the default durability of Postgres. */
 export async function openPostgres(): Promise<BenchDatabase> {
   const given = givenPostgres()
   return given ? onServer(given, async () => {}) : ownPostgres({})
 }
 
 /**
- * Always our own, and nothing on it writes but the benchmark: no autovacuum, and no full page images,
+ * Always our own, and only the benchmark writes to it: no autovacuum, and no full page images,
  * which depend on when the last checkpoint was.
  */
 export function openQuietPostgres(): Promise<BenchDatabase> {

@@ -5,7 +5,7 @@ import pg from 'pg'
 import { reportCpu } from './cpu.ts'
 
 /*
- * What a team would write that needs nothing but this: a route whose body fastify checks with a schema, and
+ * What a team would write that needs only this: a route whose body fastify checks with a schema, and
  * the same row in the same table. No tokens, no audit, no limits, no wake-ups.
  */
 const JOB = {

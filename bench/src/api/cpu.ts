@@ -1,4 +1,4 @@
-/** Says how much CPU this process has used, in microseconds, whenever it is asked. */
+/** Reports how much CPU this process has used, in microseconds, whenever it is asked. */
 export function reportCpu(): void {
   process.on('message', () => {
     const { user, system } = process.cpuUsage()

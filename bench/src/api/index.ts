@@ -9,7 +9,7 @@ import { count, percent, progress, table } from '../report.ts'
 import { openPostgres } from '../server.ts'
 import { type Call, type Load, send } from './load.ts'
 
-/** At least this share of what a bare route answers. */
+/** The goal: at least this share of the speed of a bare route. */
 const GOAL = 0.6
 const CONNECTIONS = 32
 const BATCH = 100
@@ -20,7 +20,7 @@ const NAMES: readonly Name[] = ['oncue', 'bare']
 
 interface Step {
   readonly name: string
-  /** How many jobs a request brings, and how many requests there are for one of `--jobs`. */
+  /** How many jobs a request has, and how many requests there are for each of `--jobs`. */
   readonly jobsPerRequest: number
   readonly calls: Readonly<Record<Name, Call>>
 }
@@ -35,7 +35,7 @@ interface Result {
   readonly jobsPerSecond: Readonly<Record<Name, number>>
   readonly p50: Readonly<Record<Name, number>>
   readonly p99: Readonly<Record<Name, number>>
-  /** Of the server's process alone, in microseconds a request. */
+  /** CPU time of the server's process alone, in microseconds per request. */
   readonly cpu: Readonly<Record<Name, number>>
 }
 
@@ -142,8 +142,8 @@ export const api: Benchmark = {
 }
 
 /**
- * Both servers are up all the time, in processes of their own, and are asked in turn: whatever else the machine
- * does meets both. Who goes first changes with the round; the first round warms up and is left out.
+ * Both servers run all the time, in processes of their own, and are called in turn: other load on the machine
+ * affects both. The order changes with the round; the first round warms up and is left out.
  */
 async function compare(
   where: string,
@@ -179,7 +179,7 @@ async function compare(
 
 interface Server {
   readonly url: string
-  /** What its process has used so far, in microseconds. */
+  /** CPU time of its process so far, in microseconds. */
   cpu(): Promise<number>
   stop(): Promise<void>
 }

@@ -1,21 +1,21 @@
 import { Agent, request } from 'node:http'
 
-/** One kind of request, as a contender takes it. */
+/** One kind of request, in the form of a contender. */
 export interface Call {
   readonly path: string
   readonly headers: Readonly<Record<string, string>>
   readonly body: (n: number) => string
-  /** Throws unless the answer says that everything was stored. */
+  /** Throws unless the response says that everything was stored. */
   readonly check: (answer: string) => void
 }
 
 export interface Load {
   readonly ms: number
-  /** Of each request, in milliseconds. */
+  /** The duration of each request, in milliseconds. */
   readonly latencies: readonly number[]
 }
 
-/** Sends so many requests over so many connections that are kept open, each waiting for its answer. */
+/** Sends that many requests over that many kept-alive connections, each waiting for its response. */
 export async function send(url: string, call: Call, requests: number, connections: number): Promise<Load> {
   const agent = new Agent({ keepAlive: true, maxSockets: connections })
   const latencies: number[] = []

@@ -1,13 +1,13 @@
 import { fn } from '@oncue/db/testing'
 import type pg from 'pg'
 
-/** Where in time a job stands, in milliseconds from the moment at which the fixture was made. */
+/** The times of a job, in milliseconds from the moment at which the fixture was made. */
 const PAST_MS = -60_000
 const DAY_MS = 86_400_000
 const LEASE_MS = 300_000
 const WORKER = '01900000-0000-7000-8000-00000000000a'
 
-/** Rows as the store would have left them, a million in seconds. All times hang on one moment. */
+/** Inserts rows as the store would have left them, a million in seconds. All times refer to one moment. */
 export class Fixture {
   readonly #client: pg.Client
   readonly now = new Date()
@@ -38,7 +38,7 @@ export class Fixture {
     return this.#insert(count, { dueMs: LEASE_MS, parked: true })
   }
 
-  /** Claimed and completed, in batches. What they leave behind in the live table stays until a vacuum. */
+  /** Claimed and completed, in batches. Their dead rows stay in the live table until a vacuum. */
   async finished(count: number): Promise<void> {
     await this.#insert(count, { dueMs: 2 * PAST_MS })
     for (let left = count; left > 0; left -= 50_000) {
@@ -55,8 +55,8 @@ export class Fixture {
   }
 
   /**
-   * Pages that one claim touches, found in memory or not. It runs twice and is taken back twice: the
-   * first time fills the caches of the session. `mark` is a low-water mark behind everything finished.
+   * Pages that one claim touches, cached or not. It runs twice and is rolled back twice: the first
+   * time fills the caches of the session. `mark` is a low-water mark behind everything finished.
    */
   async buffers(limit: number, mark: boolean): Promise<number> {
     const marks = mark ? [['default'], [0], [this.#at(1.5 * PAST_MS)], [WORKER]] : [[], [], [], []]

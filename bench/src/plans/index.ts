@@ -5,7 +5,7 @@ import { Fixture } from './fixture.ts'
 
 interface Case {
   readonly name: string
-  /** Adds what must not be walked: `many` jobs of a kind, or 1 for the table that it is compared with. */
+  /** Adds jobs that must not be walked: `many` of a kind, or 1 for the table of comparison. */
   readonly fill: (fixture: Fixture, many: number) => Promise<void>
   readonly mark?: true
 }

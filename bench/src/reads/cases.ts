@@ -2,7 +2,7 @@ import type { Store } from '@oncue/db'
 
 export interface Case {
   readonly name: string
-  /** Milliseconds that it may take; null where nothing was promised. */
+  /** Milliseconds that it may take; null where there is no goal. */
   readonly goal: number | null
   run(store: Store): Promise<unknown>
 }
@@ -38,7 +38,7 @@ export const CASES: readonly Case[] = [
   list('… with another value, of one in three', { meta: { ...AGENT, tenant: 1 } }),
   list('meta, one in three jobs', { meta: { tenant: 1 } }),
   list('… which failed', { meta: { tenant: 1 }, status: 'failed' }),
-  list('meta that nobody has', { meta: { tenant: 4 } }),
+  list('meta without a match', { meta: { tenant: 4 } }),
   list('a day', { createdFrom: new Date(Date.now() - 2 * DAY_MS), createdTo: new Date(Date.now() - DAY_MS) }),
   list('offset 1 000', {}, { offset: 1_000 }),
   {

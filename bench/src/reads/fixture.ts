@@ -1,7 +1,7 @@
 /**
  * Finished jobs as a year of work leaves them, ten million in minutes. Twenty topics in three queues, of
- * which one is small; 97 % completed, 2 % failed with two hundred fingerprints, 1 % cancelled; the newest
- * ended a moment ago. Beside them ten thousand live jobs, and notes that no roll-up has seen yet.
+ * which one is small; 97% completed, 2% failed with two hundred fingerprints, 1% cancelled; the newest
+ * ended a moment ago. Beside them ten thousand live jobs, and counts that no roll-up has taken yet.
  */
 export const LIVE = 10_000
 const EVERY_MS = 20
@@ -36,7 +36,7 @@ const SQLITE: Dialect = {
 export type Run = (sql: string) => unknown | Promise<unknown>
 
 const TOPIC = `'topic-' || (n * 7 % 20)`
-/** The topics 0 to 3 belong to a queue of their own, and so does one job in ten thousand. */
+/** The topics 0 to 3 have a queue of their own, and so does one job in ten thousand. */
 const QUEUE = `case when n % 10000 = 17 then 'small' when n * 7 % 20 < 4 then 'high' else 'default' end`
 const STATUS = `case when n % 100 < 97 then 'completed' when n % 100 < 99 then 'failed' else 'cancelled' end`
 const FINGERPRINT = `case when n % 100 in (97, 98) then 'fault-' || (n / 100 % 200) end`
@@ -94,7 +94,7 @@ export class Fixture {
     const minute = `(${this.#now} / 60000 - n / 60) * 60000`
     const trunc = minute.replaceAll(`${this.#now} / 60000`, String(Math.floor(this.#now / 60_000)))
     const columns = `minute, queue, topic, completed, failed, cancelled, waits, runs`
-    // A day of minutes for each of sixty pairs, and a thousand notes of the last minute.
+    // A day of minutes for each of sixty pairs, and a thousand counts of the last minute.
     await this.#run(`insert into ${table('stats')} (${columns})
       select ${time(trunc)}, 'queue-' || (n % 60 / 20), 'topic-' || (n % 20), 100, 2, 1, '[0,5,90,5]', '[0,0,0,0,10,80,10]'
       from ${series(0, 24 * 60 * 60)}`)

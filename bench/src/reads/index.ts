@@ -15,7 +15,7 @@ type Timing = {
   readonly name: string
   readonly goal: number | null
   readonly ms: readonly number[]
-  /** How often the answer was a short page with a cursor to go on from. */
+  /** How often the result was a short page with a cursor to continue from. */
   readonly short: number
 }
 type Result = { readonly database: string; readonly note: string; readonly timings: readonly Timing[] }
@@ -111,7 +111,7 @@ async function measure(url: string, rounds: number): Promise<Timing[]> {
   }
 }
 
-/** No case asks for fewer than fifty. */
+/** No case reads fewer than fifty. */
 function isShort(answer: unknown): boolean {
   const { items = [], nextCursor = null } = answer as Partial<JobPage>
   return nextCursor !== null && items.length < 50

@@ -2,8 +2,8 @@ import pg from 'pg'
 import { type Contender, LEASE_MS, QUEUE, type Run, WORKER } from './contender.ts'
 
 /*
- * What a careful engineer would write by hand: everything that Oncue keeps about a plain job, on
- * tables with no column, constraint or index more than that takes. Claims are heap-only here too.
+ * What a careful engineer would write by hand: everything that Oncue stores about a plain job, in
+ * tables with only the columns, constraints and indexes that this needs. Claims are heap-only here too.
  */
 const TABLES = `
 create schema bench;
@@ -90,7 +90,7 @@ export async function openBarePostgres(url: string): Promise<Contender> {
   return { ...contender, close: () => client.end() }
 }
 
-/** On a connection that is somebody else's to close, in the transaction that it is in. */
+/** On a connection of the caller, in its transaction. */
 export function bareOn(client: pg.Client): Contender {
   const claim = async (limit: number): Promise<readonly Run[]> => {
     const { rows } = await client.query<Run>({

@@ -1,7 +1,7 @@
 import Database from 'better-sqlite3'
 import { type Contender, LEASE_MS, QUEUE, type Run, WORKER } from './contender.ts'
 
-/** As bare-postgres.ts: all that Oncue keeps about a plain job, and nothing beside it. */
+/** Like bare-postgres.ts: everything that Oncue stores about a plain job, and nothing else. */
 const TABLES = `
 CREATE TABLE IF NOT EXISTS bench_jobs (
   id TEXT PRIMARY KEY NOT NULL,
@@ -74,7 +74,7 @@ export function openBareSqlite(file: string): Contender {
   return bareOn(db)
 }
 
-/** Prepared statements in one transaction a call, or in the one that the connection is in. */
+/** Prepared statements in one transaction per call, or in the open transaction of the connection. */
 export function bareOn(db: Database.Database): Contender {
   const insert = db.prepare(INSERT)
   const ready = db.prepare<unknown[], Row>(READY)

@@ -9,7 +9,7 @@ export interface StepResult {
   readonly ratios: readonly number[]
   readonly ratio: number
   readonly jobsPerSecond: { readonly oncue: number; readonly bare: number }
-  /** Of this process. On SQLite that is all there is; on Postgres the server's is not in it. */
+  /** CPU time of this process. On SQLite that is all; on Postgres it does not include the server's. */
   readonly cpuMicrosPerJob: { readonly oncue: number; readonly bare: number }
 }
 
@@ -22,8 +22,8 @@ export interface Sizes {
 type Pair<T> = { readonly oncue: T; readonly bare: T }
 
 /**
- * Oncue, bare, Oncue, bare, …, part by part of each round: whatever else the machine does meets both.
- * Who goes first changes with the round. A ratio is taken within its round, and the median of the
+ * Oncue, bare, Oncue, bare, …, part by part of each round: other load on the machine affects both.
+ * The order changes with the round. A ratio is taken within its round, and the median of the
  * rounds is the result. The first round warms up and is left out.
  */
 export async function compare(

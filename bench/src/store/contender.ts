@@ -1,12 +1,12 @@
 import type { NewJob } from '@oncue/core'
 
-/** A claimed job, as far as a settle has to know it. */
+/** The fields of a claimed job that a settle needs. */
 export interface Run {
   readonly id: string
   readonly run: number
 }
 
-/** Two of these take turns on the same database: Oncue's store, and the same work written by hand. */
+/** Two of these alternate on the same database: Oncue's store, and the same work written by hand. */
 export interface Contender {
   readonly name: 'oncue' | 'bare'
   enqueue(jobs: readonly NewJob[]): Promise<unknown>

@@ -10,7 +10,7 @@ import { compare, type Sizes, type StepResult } from './compare.ts'
 import { openOncue } from './oncue.ts'
 import { measureWal, type WalResult } from './wal.ts'
 
-/** What we want of every step: at least this share of the speed of hand-written SQL. */
+/** The goal for every step: at least this share of the speed of hand-written SQL. */
 const GOAL = 0.75
 
 export const store: Benchmark = {
@@ -46,7 +46,7 @@ async function onPostgres(sizes: Sizes) {
     const bare = await openBarePostgres(database.url)
     const reset = async () => {
       await database.admin.query(RESET_POSTGRES)
-      // Otherwise one would come when it likes, in the middle of somebody's turn.
+      // Otherwise one could start at any time, in the middle of a contender's turn.
       await database.admin.query('checkpoint')
     }
     const steps = await compare('Postgres', { oncue, bare }, reset, sizes)

@@ -13,8 +13,8 @@ export type Round = Record<Step, Cost>
 type Work = (contender: Contender) => Promise<Partial<Round>>
 
 /**
- * The parts of a round, in their order. Jobs are made before the clock starts: ids and JSON cost both
- * the same. Claims and settles alternate, so that no claim has to walk over what earlier ones hold.
+ * The parts of a round, in their order. Jobs are made before the clock starts: ids and JSON cost the
+ * same for both. Claims and settles alternate, so that no claim has to walk over what earlier ones own.
  */
 export function partsOf(jobs: number, singles: number): readonly Work[] {
   return [

@@ -9,7 +9,7 @@ import { drain, enqueueAll, someJobs } from './steps.ts'
 
 export interface WalResult {
   readonly payloadBytes: number
-  /** Bytes a job. */
+  /** Bytes per job. */
   readonly oncue: { readonly enqueue: number; readonly drain: number }
   readonly bare: { readonly enqueue: number; readonly drain: number }
 }

@@ -13,7 +13,7 @@ const JOBS = 500
 
 type Result = {
   readonly database: string
-  /** From the call of enqueue in one process to the wake-up in another, and from its answer. */
+  /** From the call of enqueue in one process to the wake-up in another, and from its return. */
   readonly fromCall: readonly number[]
   readonly fromAnswer: readonly number[]
 }
@@ -42,7 +42,7 @@ async function measure(database: string, url: string, jobs: number): Promise<Res
   const result = { database, fromCall: [] as number[], fromAnswer: [] as number[] }
   try {
     for (let n = 0; n < jobs; n++) {
-      // Idle in between, and out of step with whoever looks every few milliseconds.
+      // Idle in between, and out of step with processes that poll every few milliseconds.
       await delay(20 + Math.random() * 20)
       const { called, answered, woken } = await enqueueThere(producer, store)
       result.fromCall.push(woken - called)

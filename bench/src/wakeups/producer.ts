@@ -1,7 +1,7 @@
 import { prepareJob } from '@oncue/core'
 import { openStore } from '@oncue/db'
 
-/** When the call was made and when it was answered. */
+/** When the call was made and when it returned. */
 export type Enqueued = { readonly called: number; readonly answered: number }
 
 /** The same clock in every process of a machine, finer than Date.now(). */

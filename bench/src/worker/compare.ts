@@ -10,7 +10,7 @@ const GOALS: Record<string, number> = { graphile: 1, bare: 0.7, 'bare-sqlite': 0
 type Round = Readonly<Record<string, Drained>>
 
 /**
- * Turn by turn, and who begins changes with the round, so that whatever else the machine does meets all
+ * Contenders take turns, and their order changes with the round, so that other load on the machine affects all
  * of them. A ratio is taken within its round. The first round warms the database up.
  */
 export async function compare(

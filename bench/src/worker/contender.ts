@@ -1,10 +1,10 @@
-/** What a worker process is asked, and what it answers. One question at a time. */
+/** Messages to a worker process, and its replies. One at a time. */
 export type Question =
-  /** Count from now on, and say when so many handlers have run. */
+  /** Count from now on, and report when that many handlers have run. */
   | { readonly expect: number; readonly profile?: boolean }
-  /** There are jobs now: for those whom no database wakes. */
+  /** Jobs were enqueued: for workers that no database wakes. */
   | { readonly go: true }
-  /** What it cost since `expect`. */
+  /** The cost since `expect`. */
   | { readonly report: true }
   | { readonly stop: true }
 
@@ -16,7 +16,7 @@ export type Answer =
   | { readonly failed: string }
 
 export interface Usage {
-  /** Of the whole process, with all of its threads. */
+  /** CPU time of the whole process, with all of its threads. */
   readonly cpuMs: number
   /** After a garbage collection. */
   readonly heapBytes: number
@@ -31,7 +31,7 @@ interface Running {
   stop(): Promise<void>
 }
 
-/** Starts it; `ran` is what each handler does, and all it does. */
+/** Starts it; each handler only calls `ran`. */
 export type Start = (url: string, ran: () => void) => Promise<Running>
 
 /** What graphile-worker's documentation measures its own speed with. */

@@ -1,13 +1,13 @@
 import type { Cost } from '../measure.ts'
 import { WorkerProcess } from './process.ts'
 
-/** A contender's tables, as they are filled and watched from outside. */
+/** The tables of a contender, filled and observed from outside. */
 export interface Field {
-  /** Of the contender, which child.ts knows. */
+  /** The name of the contender, which child.ts knows. */
   readonly name: string
   readonly url: string
   reset(): Promise<void>
-  /** Writes so many jobs, which nobody sees before `commit`. */
+  /** Writes that many jobs, which are not visible before `commit`. */
   prepare(jobs: number): Promise<{ commit(): Promise<unknown> }>
   isDrained(): Promise<boolean>
   /** Bytes that the database has written to its log so far. */
@@ -27,7 +27,7 @@ export function oncueOf(fields: readonly Field[]): Field {
 }
 
 /**
- * One drain: the worker is there and idle, all jobs come with one commit, and it is over when no job is
+ * One drain: the worker is running and idle, all jobs come with one commit, and it ends when no job is
  * left in the table. The first jobs, which warm the process up, do not count.
  */
 export async function drainOnce(field: Field, jobs: number, profile = false): Promise<Drained> {
@@ -44,7 +44,7 @@ export async function drainOnce(field: Field, jobs: number, profile = false): Pr
   }
 }
 
-/** A benchmark that loses jobs would look fast: whoever does not run them all never ends. */
+/** A benchmark that loses jobs would look fast: a worker that does not run them all never finishes. */
 export async function drainIn(
   worker: WorkerProcess,
   field: Field,
@@ -58,7 +58,7 @@ export async function drainIn(
   await commit()
   worker.go()
   await ranAll
-  // The last look began when there was nothing left; the one before it still saw a job.
+  // The last poll began when nothing was left; the one before it still saw a job.
   let end = performance.now()
   while (!(await field.isDrained())) end = performance.now()
   const logBytes = (await field.position()) - before

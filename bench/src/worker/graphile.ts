@@ -1,7 +1,7 @@
 import { Logger, run } from 'graphile-worker'
 import { CONCURRENCY, type Start, TOPIC } from './contender.ts'
 
-/** With the batching and the numbers of its documentation on performance. */
+/** With the batching and the settings of its documentation on performance. */
 export const startGraphile: Start = async (url, ran) => {
   const runner = await run({
     preset: {

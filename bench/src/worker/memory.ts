@@ -4,10 +4,10 @@ import { drainIn, type Field, oncueOf } from './drain.ts'
 import { WorkerProcess } from './process.ts'
 
 const STEPS = 10
-/** A heap that has grown by less since the second step is flat: the first one warms up. */
+/** A heap that has grown by less than this since the second step is flat: the first one warms up. */
 const FLAT_BYTES = 1_000_000
 
-/** The heap after a garbage collection, each time that a tenth of the jobs was drained. */
+/** The heap after a garbage collection, measured after every tenth of the jobs. */
 export async function growth(where: string, fields: readonly Field[], jobs: number): Promise<Report> {
   const field = oncueOf(fields)
   const step = Math.ceil(jobs / STEPS)

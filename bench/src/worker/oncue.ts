@@ -2,7 +2,7 @@ import { openStore } from '@oncue/db'
 import { silentLogger, startWorker } from '@oncue/worker'
 import { CONCURRENCY, type Start, TOPIC } from './contender.ts'
 
-/** As a service would embed it: leases, rescue and maintenance on, as they are by default. */
+/** As a service would embed it: with leases, rescue and maintenance, as by default. */
 export const startOncue: Start = async (url, ran) => {
   const store = await openStore(url)
   const handler = async () => ran()

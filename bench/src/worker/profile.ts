@@ -3,7 +3,7 @@ import type { Report } from '../benchmark.ts'
 import { count, percent, progress, table } from '../report.ts'
 import { drainOnce, type Field, oncueOf } from './drain.ts'
 
-/** What of a .cpuprofile is needed. */
+/** The fields of a .cpuprofile that are needed. */
 interface CpuProfile {
   readonly nodes: readonly {
     readonly id: number
@@ -15,7 +15,7 @@ interface CpuProfile {
 
 interface SelfTime {
   readonly name: string
-  /** Of the time in which the thread was not idle. */
+  /** The share of the time in which the thread was not idle. */
   readonly share: number
 }
 

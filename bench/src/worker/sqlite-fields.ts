@@ -24,7 +24,7 @@ export async function sqliteFields(
       return { commit: async () => db.exec('COMMIT') }
     },
     isDrained: async () => db.prepare(`SELECT 1 FROM ${table} LIMIT 1`).get() === undefined,
-    // What SQLite writes to its log is whole pages: there is nothing to compare.
+    // SQLite logs whole pages, so there is nothing to compare.
     position: async () => 0,
   })
   return {
