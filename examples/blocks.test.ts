@@ -6,7 +6,7 @@ import { type Block, blocksOf, DOCUMENTS, ROOT, readDocument } from './markdown.
 
 const blocks = DOCUMENTS.flatMap(blocksOf)
 
-/** What holds a block to what it says, by its kind. */
+/** How a block is checked, by its kind. */
 const CHECKED: Readonly<Record<string, string>> = {
   ts: 'compiled and run: snippets.test.ts',
   sh: 'its commands and options exist, its requests are made: commands.test.ts',
@@ -14,7 +14,7 @@ const CHECKED: Readonly<Record<string, string>> = {
   json: 'an error of the API: as the table of errors has it, below',
 }
 
-/** Those of other kinds: where they are checked, or why they are not. */
+/** Blocks of other kinds: where they are checked, or why they are not. */
 const SINGLY: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   'ts excerpt': {
     'docs/guides/transactions.md': 'the program is examples/payment-check, which is compiled and run',
@@ -45,7 +45,7 @@ describe('every block of code', () => {
     expect(blocks.filter((block) => !known(block)).map(placeOf)).toEqual([])
   })
 
-  test('that is listed is there', () => {
+  test('that is listed exists', () => {
     const listed = Object.entries(SINGLY).flatMap(([info, pages]) =>
       Object.keys(pages).map((document) => `${info} ${document}`),
     )
@@ -74,11 +74,14 @@ function pathsOf({ code, document }: Block): string[] {
   })
 }
 
-test.each(blocks.filter(({ info }) => info === ''))('$document:$line is a tree of what is there', (block) => {
-  const paths = pathsOf(block).filter((path) => !path.includes('<'))
-  expect(paths.length).toBeGreaterThan(5)
-  expect(paths.filter((path) => !existsSync(join(ROOT, path)))).toEqual([])
-})
+test.each(blocks.filter(({ info }) => info === ''))(
+  '$document:$line is a tree of existing files',
+  (block) => {
+    const paths = pathsOf(block).filter((path) => !path.includes('<'))
+    expect(paths.length).toBeGreaterThan(5)
+    expect(paths.filter((path) => !existsSync(join(ROOT, path)))).toEqual([])
+  },
+)
 
 test.each(blocks.filter(({ info }) => info === 'json'))(
   '$document:$line is an error of the table',

@@ -27,7 +27,7 @@ const bins = new Map(
   ),
 )
 
-/** The commands of a block: lines that go on, pipes, comments and quotes as a shell has them. */
+/** The commands of a block: continued lines, pipes, comments and quotes as in a shell. */
 function commandsOf({ code }: Pick<Block, 'code'>): string[][] {
   return code
     .replaceAll('\\\n', ' ')
@@ -54,13 +54,13 @@ const commands = blocks.flatMap((block) =>
 )
 const callsOf = (program: string) => commands.filter(({ words }) => words[0] === program)
 
-/** The arguments behind `npx`: of pnpm, or of a program of ours. */
+/** The arguments after `npx`: of pnpm, or of a program of ours. */
 function unwrap([program = '', ...words]: readonly string[]): readonly string[] {
   if (program !== 'npx') return [program, ...words]
   return words[0] === '-y' ? words.slice(1) : words
 }
 
-test('are of programs that a reader has', () => {
+test('call only programs that a reader has', () => {
   const known = new Set(['npm', 'pnpm', root.packageManager, 'git', 'curl', 'cat', 'export', ...bins.keys()])
   expect(commands.filter(({ words }) => !known.has(unwrap(words)[0] ?? '')).map(({ text }) => text)).toEqual(
     [],
@@ -77,14 +77,14 @@ test.each(commands.filter(({ words }) => unwrap(words)[0]?.startsWith('pnpm')))(
   },
 )
 
-test.each(callsOf('npm'))('$place: $text installs packages that are there', ({ words }) => {
+test.each(callsOf('npm'))('$place: $text installs packages that exist', ({ words }) => {
   const names = manifests.map(({ name }) => name)
   expect(words.filter((word) => word.startsWith('@oncue/') && !names.includes(word))).toEqual([])
 })
 
 describe('the programs of Oncue', () => {
   const asked = new Map<string, Promise<string>>()
-  /** What it says with --help, whatever stands before that. */
+  /** The help of the program for these arguments. */
   function helpOf(bin: string, ...words: string[]): Promise<string> {
     const question = [bins.get(bin) ?? '', ...words, '--help']
     const key = question.join(' ')

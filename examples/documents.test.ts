@@ -7,7 +7,7 @@ import { anchorsOf, blocksOf, DOCUMENTS, proseOf, ROOT, readDocument } from './m
 const FOLDERS = /^(packages|apps|prisma|bench|examples|scripts|docs|\.ci|\.github)\//
 
 describe.each(DOCUMENTS)('%s', (document) => {
-  test('links only to what is there', () => {
+  test('links only to files that exist', () => {
     const targets = [...proseOf(document).matchAll(/\]\((?!https?:)([^)#\s]+)[^)]*\)/g)].map(
       ([, target = '']) => target,
     )
@@ -15,7 +15,7 @@ describe.each(DOCUMENTS)('%s', (document) => {
     expect(missing).toEqual([])
   })
 
-  test('links only to headings that are there', () => {
+  test('links only to headings that exist', () => {
     const links = [...proseOf(document).matchAll(/\]\((?!https?:)([^)#\s]*)#([^)\s]+)\)/g)]
     const dead = links.filter(([, target = '', anchor = '']) => {
       const page = target === '' ? document : join(dirname(document), target)
@@ -24,9 +24,9 @@ describe.each(DOCUMENTS)('%s', (document) => {
     expect(dead.map(([link]) => link)).toEqual([])
   })
 
-  test('names only files that are there', () => {
+  test('names only files that exist', () => {
     const spans = [...proseOf(document).matchAll(/`([^`\n]+)`/g)].map(([, span = '']) => span)
-    // Patterns (`docs/adr/*.md`, `prisma/<dialect>`) and what the build makes are not looked for.
+    // Patterns (`docs/adr/*.md`, `prisma/<dialect>`) and files that the build makes are not checked.
     const paths = spans.filter(
       (span) => FOLDERS.test(span) && /^[\w./-]+$/.test(span) && !/dist|\.\.\./.test(span),
     )
@@ -37,7 +37,7 @@ describe.each(DOCUMENTS)('%s', (document) => {
 })
 
 describe('ARCHITECTURE.md', () => {
-  test('draws the transitions of packages/core/src/job/states.ts, all and no others', () => {
+  test('draws exactly the transitions of packages/core/src/job/states.ts', () => {
     const [diagram] = blocksOf('ARCHITECTURE.md').filter(({ code }) => code.startsWith('stateDiagram'))
     const arrows = [...(diagram?.code ?? '').matchAll(/^ *(\w+) --> (\w+): (.+)$/gm)]
     const drawn = arrows.flatMap(([, from, to, names = '']) =>
@@ -49,7 +49,7 @@ describe('ARCHITECTURE.md', () => {
     expect(drawn.sort()).toEqual(known.sort())
   })
 
-  test('lists the tables of prisma/models.prisma, all and no others', () => {
+  test('lists exactly the tables of prisma/models.prisma', () => {
     const models = readFileSync(join(ROOT, 'prisma/models.prisma'), 'utf8')
     const [section = ''] = readDocument('ARCHITECTURE.md').split('## Data model')[1]?.split('\n## ') ?? []
     const listed = [...section.matchAll(/^\| `(\w+)`/gm)].map(([, table]) => table)
@@ -59,7 +59,7 @@ describe('ARCHITECTURE.md', () => {
 })
 
 test.each(['postgres', 'sqlite'])(
-  'packages/db/src/%s/README.md lists the files beside it, all and no others',
+  'packages/db/src/%s/README.md lists exactly the files beside it',
   (dialect) => {
     const folder = `packages/db/src/${dialect}`
     const [section = ''] = readDocument(`${folder}/README.md`).split('## Files')[1]?.split('\n## ') ?? []
@@ -70,7 +70,8 @@ test.each(['postgres', 'sqlite'])(
 )
 
 describe('what users of npm read', () => {
-  // Begins with a project of npm, and goes on with a clone of the repository; so does the page on how the app was tried.
+  // Starts with an npm project, and continues with a clone of the repository; so does the page on how the app was
+  // tested.
   const ABOUT_A_CLONE = ['docs/guides/getting-started.md', 'docs/guides/app.md']
   const pages = globSync(
     [
@@ -87,7 +88,7 @@ describe('what users of npm read', () => {
     expect(readDocument(page)).not.toMatch(/\bpnpm\b/)
   })
 
-  test('neither does what the published packages say', () => {
+  test('nor do the messages of the published packages', () => {
     const sources = globSync('{packages/{core,db,logger,oncue,runtime,sdk},apps/{api,worker}}/src/**/*.ts', {
       cwd: ROOT,
     })

@@ -2,12 +2,12 @@ import { describe, expect, test } from 'vitest'
 import { DOCUMENTS, proseOf, readDocument } from './markdown.ts'
 
 /**
- * Figures of `pnpm bench` are in bench/README.md, which is written anew with a run. Other pages link to it. Where one
- * compares Oncue with something else, it quotes the percentage of that table, so that a new run changes both.
+ * Figures of `pnpm bench` are in bench/README.md, which is rewritten with every run. Other pages link to it. Where
+ * one compares Oncue with something else, it quotes the percentage of that table, so that a new run changes both.
  */
 const BENCH = 'bench/README.md'
 
-/** How pages name what Oncue is compared with, and the row of the table of `bench worker`. */
+/** The names that pages use for what Oncue is compared with, and the row of the table of `bench worker`. */
 const PEERS: readonly (readonly [name: RegExp, row: string])[] = [
   [/graphile-worker/i, 'graphile-worker'],
   [/\bbare (loop|route)|hand-written (SQL )?loop|hand-written SQL/i, 'bare'],
@@ -36,7 +36,7 @@ function strayFigures(prose: string, bench: string): string[] {
     if (RATE.test(statement)) return true
     const rows = PEERS.filter(([name]) => name.test(statement)).map(([, row]) => row)
     if (rows.length === 0) return false
-    // The first percentage of a row is the result; behind it are the spread and the goal.
+    // The first percentage of a row is the result; after it come the spread and the goal.
     const shown = bench
       .split('\n')
       .filter((line) => rows.some((row) => new RegExp(String.raw`^\| ${row} +\|`).test(line)))
@@ -46,7 +46,7 @@ function strayFigures(prose: string, bench: string): string[] {
 }
 
 test.each(DOCUMENTS.filter((path) => path !== BENCH))(
-  '%s has no figure that the last run has not',
+  '%s has no figure that the last run does not have',
   (page) => {
     expect(strayFigures(proseOf(page), readDocument(BENCH))).toEqual([])
   },
@@ -60,7 +60,7 @@ describe('a figure', () => {
     'It does 191% of the jobs of graphile-worker.',
     '| Speed | 191 % of graphile-worker, 74 % of a hand-written SQL loop |',
     'It polls twice a second. Coming from pg-boss, read this.',
-  ])('may be there: %s', (text) => expect(strayFigures(text, bench)).toEqual([]))
+  ])('is allowed: %s', (text) => expect(strayFigures(text, bench)).toEqual([]))
 
   test.each([
     'It does 196 % of graphile-worker.',
@@ -72,5 +72,5 @@ describe('a figure', () => {
     'A worker drains 44,767 jobs/s.',
     'An API takes 4 840 requests a second.',
     'A job costs about 10 µs of CPU.',
-  ])('may not be there: %s', (text) => expect(strayFigures(text, bench)).toEqual([text]))
+  ])('is not allowed: %s', (text) => expect(strayFigures(text, bench)).toEqual([text]))
 })

@@ -25,7 +25,7 @@ describe('the grants of docs/guides/production.md', () => {
 
   const as = (role: string) => {
     const url = new URL(database.url)
-    // Not as its user: the server may want a password.
+    // Not as the user of the server's URL, because the server may require a password.
     url.searchParams.set('options', `-c role=${role}_${suffix}`)
     return url.href
   }
@@ -66,7 +66,7 @@ describe('the grants of docs/guides/production.md', () => {
       await worker.stop()
     }))
 
-  test('are enough for a producer: keys that are free, held or replaced, and parents', async () => {
+  test('are enough for a producer: with keys that are free, held or replaced, and parents', async () => {
     const pool = openPool({ connectionString: as('oncue_producer'), max: 1 })
     const queue = createQueue({ pool, jobs })
     const unique = { key: 'a', onConflict: 'replace' } as const
@@ -80,7 +80,7 @@ describe('the grants of docs/guides/production.md', () => {
     await pool.end()
   })
 
-  test('are enough for a producer whose jobs come after one that has failed', async () => {
+  test('are enough for a producer whose jobs depend on one that has failed', async () => {
     const policies = ['wait', 'stop', 'cancel', 'go_on'] as const
     const parent = prepareJob('report', null)
     await withStore(database.url, async (store) => {

@@ -4,16 +4,16 @@ import { fileURLToPath } from 'node:url'
 
 export const ROOT = fileURLToPath(new URL('..', import.meta.url))
 
-/** A fenced block: what stands behind the backticks, its content, and where it begins. */
+/** A fenced block: its info string, its content, and where it begins. */
 export interface Block {
   readonly document: string
-  /** Of its first line of code, counted from 1. */
+  /** The number of its first line of code, counted from 1. */
   readonly line: number
   readonly info: string
   readonly code: string
 }
 
-/** Every page that is tracked, by its path from the root of the repository. */
+/** Every tracked page, by its path from the root of the repository. */
 export const DOCUMENTS: readonly string[] = execFileSync('git', ['ls-files', '-z', '*.md'], {
   cwd: ROOT,
   encoding: 'utf8',
@@ -36,12 +36,12 @@ export function blocksOf(document: string): Block[] {
   }))
 }
 
-/** The text without its blocks, so that nothing in them is taken for a link or a table. */
+/** The text without its blocks, so that nothing in them is mistaken for a link or a table. */
 export function proseOf(document: string): string {
   return readDocument(document).replaceAll(/^```.*\n[\s\S]*?^```$/gm, '')
 }
 
-/** Where links may lead in a page: its headings, as GitHub names them. */
+/** The anchors of a page: its headings, as GitHub names them. */
 export function anchorsOf(document: string): Set<string> {
   const anchors = new Set<string>()
   for (const [, heading = ''] of proseOf(document).matchAll(/^#{1,6} +(.+)$/gm)) {

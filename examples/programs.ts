@@ -12,7 +12,7 @@ export const DATABASES: readonly { dialect: string; create: () => Promise<TestDa
 
 export const pathOf = (program: string) => fileURLToPath(new URL(program, import.meta.url))
 
-/** Runs a program as a reader would, to its end. Answers the lines that it prints. */
+/** Runs a program as a reader would, to its end. Returns the lines that it prints. */
 export async function run(program: string, ...args: string[]): Promise<string[]> {
   const { stdout } = await promisify(execFile)(process.execPath, [pathOf(program), ...args])
   return stdout.split('\n').slice(0, -1)

@@ -16,12 +16,12 @@ const blocks = DOCUMENTS.flatMap(blocksOf).filter(({ info }) => /^(ts|typescript
 const snippets = blocks.filter(({ info }) => info === 'ts')
 const excerpts = blocks.filter(({ info }) => info !== 'ts')
 
-/** What the comments behind `console.log(…)` say that it prints. */
+/** The expected output: the comments after `console.log(…)`. */
 function promised({ code }: Block): string[] {
   return [...code.matchAll(/console\.log\(.*\) \/\/ (.*)$/gm)].map(([, text = '']) => text)
 }
 
-/** Where a snippet has its server: while it runs, one is there. */
+/** The address of the server of a snippet: one listens there while it runs. */
 const PLACE = 'https://oncue.example.com'
 
 describe('the snippets of the documents', () => {
@@ -43,7 +43,7 @@ describe('the snippets of the documents', () => {
       join(folder, 'tsconfig.json'),
       JSON.stringify({ extends: '../../tsconfig.json', include: ['*.ts'] }),
     )
-    // Moved down to its line in the document, so that errors name that line.
+    // Shifted to its line in the document, so that errors name that line.
     for (const snippet of snippets) {
       const code = snippet.code.replaceAll(PLACE, server.url).replaceAll(`'oncue_…'`, `'${ADMIN_TOKEN}'`)
       await writeFile(fileOf(snippet), '\n'.repeat(snippet.line - 1) + code)
@@ -55,7 +55,7 @@ describe('the snippets of the documents', () => {
     await server.close()
   })
 
-  test('are there, and nearly all of them whole', () => {
+  test('exist, and nearly all of them are complete', () => {
     expect(snippets.length).toBeGreaterThan(0)
     expect(excerpts.map(({ info }) => info)).toEqual(excerpts.map(() => 'ts excerpt'))
     expect(excerpts.length).toBeLessThanOrEqual(2)
@@ -74,7 +74,7 @@ describe('the snippets of the documents', () => {
     COMPILER_TIMEOUT_MS,
   )
 
-  test.each(snippets)('$document:$line runs, and prints what it says', async (snippet) => {
+  test.each(snippets)('$document:$line runs, and prints what its comments say', async (snippet) => {
     const database = snippet.code.includes('DATABASE_URL')
       ? await createEmptyPostgresDatabase(inject('postgresUrl'))
       : undefined

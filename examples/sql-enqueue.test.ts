@@ -9,7 +9,7 @@ import { expect, inject, test } from 'vitest'
 import { z } from 'zod'
 import { blocksOf } from './markdown.ts'
 
-test('the trigger of docs/guides/transactions.md wakes a worker that sleeps, at the commit', async () => {
+test('the trigger of docs/guides/transactions.md wakes an idle worker, at the commit', async () => {
   const database = await createPostgresDatabase(inject('postgresUrl'))
   const client = new pg.Client(database.url)
   await client.connect()
@@ -54,7 +54,7 @@ test('the trigger of docs/guides/transactions.md wakes a worker that sleeps, at 
   await database.drop()
 })
 
-test('the trigger of docs/guides/transactions.md runs nothing of the role that fires it', async () => {
+test('the trigger of docs/guides/transactions.md calls no function of the role that fires it', async () => {
   const database = await createPostgresDatabase(inject('postgresUrl'))
   const client = new pg.Client(database.url)
   await client.connect()

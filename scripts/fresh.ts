@@ -1,5 +1,5 @@
 /**
- * What a stranger does first, on a machine that has nothing of ours: clones the repository, starts it with the one
+ * The first steps of a new user, on a machine without anything of ours: clones the repository, starts it with the one
  * command of the README, enqueues a job through the packed SDK, opens the app, stops it, and starts it again.
  */
 import { execFile } from 'node:child_process'
@@ -20,7 +20,7 @@ Tries the last commit as it is after a first clone: with an empty home, empty ca
 Needs git and the npm registry. --keep leaves the folder where it is.
 `
 const COMMAND = ['-y', 'pnpm@12.18.0', 'start', '--port', '0']
-/** Of what has been told to end; longer than any grace time. */
+/** How long a process may take to end after a signal; longer than any grace time. */
 const END_MS = 30_000
 
 const say = (line: string): void => void process.stdout.write(`${line}\n`)
@@ -76,14 +76,14 @@ async function stop(process: Launched, signal: NodeJS.Signals = 'SIGINT'): Promi
   process.signal(signal)
   const { output } = await process.ends()
   if (!/^Stopped\.$/m.test(output)) throw new Error(`it did not stop cleanly:\n${output}`)
-  // What hands on the signal may end a moment after us.
+  // The process that forwards the signal may end a moment after ours.
   for (const until = Date.now() + END_MS; process.left().length > 0; await delay(100)) {
     if (Date.now() > until) throw new Error(`this still runs:\n${process.left().join('\n')}`)
   }
   running.delete(process)
 }
 
-/** The page, and the script without which it would stay white. */
+/** The page, and the script without which it would stay blank. */
 async function openApp(repository: string, url: string): Promise<void> {
   const manifest = join(repository, 'apps/mobile/package.json')
   const isThere = existsSync(manifest) && (await readFile(manifest, 'utf8')).includes('"export:web"')

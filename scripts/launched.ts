@@ -3,11 +3,11 @@ import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 
-/** A command that goes on until it is stopped, and what it says. */
+/** A command that runs until it is stopped, and its output. */
 export class Launched {
   readonly process: ChildProcess
   output = ''
-  /** In the environment of all that it starts, whatever group or parent they choose. */
+  /** A mark in the environment of everything that it starts, whatever process group or parent they choose. */
   readonly #mark = `ONCUE_LAUNCH=${randomUUID()}`
   readonly #closed: Promise<unknown>
 
@@ -27,7 +27,7 @@ export class Launched {
     }
   }
 
-  /** Waits until it has printed this. If it ends without, what it printed is the error. */
+  /** Waits until it has printed this. If it ends without, its output is the error. */
   async says(pattern: RegExp): Promise<void> {
     let isOver = false
     const over = this.#closed.then(() => {
@@ -39,13 +39,13 @@ export class Launched {
     }
   }
 
-  /** Waits for its end. Answers the exit code, and all that it said. */
+  /** Waits for its end. Returns the exit code, and all its output. */
   async ends(): Promise<{ code: number | null; output: string }> {
     await this.#closed
     return { code: this.process.exitCode, output: this.output }
   }
 
-  /** To all of its group, as a terminal sends Ctrl-C. */
+  /** Signals its whole group, as a terminal does with Ctrl-C. */
   signal(name: NodeJS.Signals | 0): boolean {
     try {
       return process.kill(-(this.process.pid ?? 0), name)
@@ -54,7 +54,7 @@ export class Launched {
     }
   }
 
-  /** What of it still runs. */
+  /** Its processes that still run. */
   left(): string[] {
     if (!existsSync('/proc/self/environ')) return this.signal(0) ? ['its process group'] : []
     const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name))
@@ -63,7 +63,7 @@ export class Launched {
   }
 }
 
-/** Of a process that may be gone, or belong to another user. */
+/** Reads a file of a process that may be gone, or belong to another user. */
 function read(pid: string, file: string): string {
   try {
     return readFileSync(`/proc/${pid}/${file}`, 'utf8')

@@ -1,10 +1,10 @@
-/** JavaScript that an old Node can read as well, so that it can be told what it lacks. */
+/** JavaScript that an old Node can parse, so that it can print what is missing. */
 const NEEDED = [22, 18]
 
 const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
 if (major > NEEDED[0] || (major === NEEDED[0] && minor >= NEEDED[1])) {
   const { start } = await import('./start/start.ts')
-  // Whatever is still open (a pool, a handler that was given up) must not keep the process.
+  // Anything that is still open (a pool, an abandoned handler) must not keep the process alive.
   process.exit(await start(process.argv.slice(2)))
 } else {
   process.stderr.write(

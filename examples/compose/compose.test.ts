@@ -18,7 +18,7 @@ import { createOncue } from '../../packages/oncue/src/program.ts'
 import { ROOT } from '../markdown.ts'
 import { jobs, workers } from './jobs.ts'
 
-// There is no Docker engine here and no systemd: what can be checked is that all they name exists.
+// There is no Docker engine and no systemd here, so it is checked that everything they name exists.
 
 const read = (path: string) => readFileSync(join(ROOT, path), 'utf8')
 const all = (path: string, pattern: RegExp) =>
@@ -43,7 +43,7 @@ describe('the image', () => {
     expect(all('compose.yaml', /^\s+image: postgres:18@(\S+)$/gm)).toEqual([expect.stringMatching(digests)])
   })
 
-  test('takes what is there, and installs what is published', () => {
+  test('copies files that exist, and installs published packages', () => {
     const copied = all('Dockerfile', /^COPY (?!--from)(?!\. \.)(.*) \.\/$/gm).flatMap((files) =>
       files.split(' '),
     )
@@ -60,7 +60,7 @@ describe('the image', () => {
     }
   })
 
-  test('has every version from the lockfile: nothing is resolved while it is built', () => {
+  test('has every version from the lockfile: nothing is resolved during the build', () => {
     const installs = all(
       'Dockerfile',
       /((?:npm|pnpm) (?:[^&\n\\]* )?(?:install|fetch|deploy)(?![\w/])[^&\n\\]*)/g,
@@ -97,7 +97,7 @@ describe('the image', () => {
       [['node', '/app/node_modules/.bin/oncue-worker', 'api']],
       [['/sbin/docker-init', '--', ...entry, 'worker', '--import', './jobs.ts']],
       [['node', '/app/node_modules/.bin/../oncue/dist/main.js', 'list', '--queue', 'api']],
-    ])('does not ask for the API where there is none: %j', async (words) => {
+    ])('does not call the API where there is none: %j', async (words) => {
       expect(await check(words)).toBe(0)
     })
 
@@ -105,7 +105,7 @@ describe('the image', () => {
       [['node', '/app/node_modules/.bin/../oncue/dist/main.js', 'api']],
       [['node', '/app/node_modules/.bin/oncue-api']],
       [['/sbin/docker-init', '--', ...entry, 'api']],
-    ])('asks the API whether it is ready: %j', async (words) => {
+    ])('checks whether the API is ready: %j', async (words) => {
       let status = 200
       const server = createServer((request, response) => {
         response.writeHead(request.url === '/readyz' ? status : 404).end()
@@ -136,7 +136,7 @@ describe('the roles of compose.yaml', () => {
     expect(used).not.toContain('postgres')
   })
 
-  test('are enough to migrate, to serve and to work, and for no more', async () => {
+  test('are enough to migrate, to serve and to work, but for nothing more', async () => {
     const database = await createEmptyPostgresDatabase(inject('postgresUrl'))
     onTestFinished(() => database.drop())
     const superuser = await connectPostgres(database.url)
@@ -185,23 +185,23 @@ test.each<[file: string, commands: string[]]>([
     unit,
     all(unit, /^ExecStart=\/srv\/oncue\/node_modules\/\.bin\/oncue (\w+)/gm),
   ]),
-])('%s starts commands that there are', (_, commands) => {
+])('%s starts commands that exist', (_, commands) => {
   const known = createOncue().commands.map((command) => command.name())
   expect(commands).not.toEqual([])
   for (const command of commands) expect(known).toContain(command)
 })
 
-test.each(UNITS)('%s keeps its files to itself, and assumes no database', (unit) => {
+test.each(UNITS)('%s keeps its files private, and assumes no database', (unit) => {
   const settings = read(unit).split('\n')
   expect(settings).toEqual(
     expect.arrayContaining(['UMask=0077', 'StateDirectoryMode=0700', 'Environment=NODE_ENV=production']),
   )
 })
 
-test.each(FILES)('%s sets variables that somebody reads', (file) => {
+test.each(FILES)('%s sets only variables that a program reads', (file) => {
   const configs = globSync('{packages/db,apps/api,apps/worker}/src/config.ts', { cwd: ROOT })
   const known = new Set(configs.flatMap((config) => all(config, /\b(DATABASE_URL|ONCUE_\w+)\b/g)))
-  // For the script that makes the roles.
+  // Read by the script that creates the roles.
   for (const name of all('deploy/postgres/10-oncue.sql', /^\\getenv \w+ (\w+)$/gm)) known.add(name)
   expect(all(file, /\b(DATABASE_URL|ONCUE_\w+)\b/g).filter((name) => !known.has(name))).toEqual([])
 })

@@ -35,7 +35,7 @@ describe.each(DATABASES)('the report, on $dialect', ({ create }) => {
     const worker = await startWorker({
       store,
       workers: createWorkers(SALES, folder),
-      // The test ticks itself, by its own clock.
+      // The test makes the ticks, by its own clock.
       maintenance: false,
       lease: 'inline',
       log: silentLogger,

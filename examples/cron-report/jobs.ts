@@ -9,7 +9,7 @@ export const jobs = defineJobs({
     output: z.object({ file: z.string(), total: z.number() }),
     cron: '0 6 * * *',
     timezone: ZONE,
-    // After a night without a worker there is still one report.
+    // After a night without a worker one report is still written.
     missed: 'one',
   }),
 })

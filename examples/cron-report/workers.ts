@@ -13,7 +13,7 @@ const dayOf = (time: Date) => new Intl.DateTimeFormat('en-CA', { timeZone: ZONE 
 
 export function createWorkers(sales: readonly Sale[], folder: string): Workers {
   return defineWorkers(jobs, {
-    // The tick says which day is meant, also when the job runs late or again: then it writes the same file.
+    // The tick decides the day, also when the job runs late or again: then it writes the same file.
     async sales_report({ runAt }) {
       const day = dayOf(new Date(runAt.getTime() - DAY_MS))
       const amounts = sales.filter(({ at }) => dayOf(at) === day).map(({ amount }) => amount)

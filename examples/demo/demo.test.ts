@@ -21,7 +21,7 @@ describe.each(DATABASES)('the demo, on $dialect', ({ create }) => {
     await database.drop()
   })
 
-  test('has a past with one queue late, one that fails, and one that began to', async () => {
+  test('has a past with one queue that is late, one that fails, and one that has just begun to fail', async () => {
     expect(await playThePast(database.url, never, { pastMs: 6 * MINUTE_MS })).toBe(true)
 
     const now = Date.now()
@@ -44,11 +44,11 @@ describe.each(DATABASES)('the demo, on $dialect', ({ create }) => {
     expect(classes).toEqual(expect.arrayContaining(['GatewayTimeoutError', 'WebhookRejectedError']))
     expect((await store.stats({ queue: 'mail' })).failed).toBe(0)
 
-    // Once is enough: where there is a past, none is added.
+    // Once is enough: where there is a past, no other is added.
     expect(await playThePast(database.url, never)).toBe(false)
   })
 
-  test('goes on until it is stopped, and leaves nothing running', async () => {
+  test('runs until it is stopped, and leaves nothing running', async () => {
     const demo = await startDemo(store, silentLogger)
     await eventually(async () => expect((await store.stats()).completed).toBeGreaterThan(2))
     expect((await store.schedules.list()).map(({ topic }) => topic)).toContain('sync_exchange_rates')

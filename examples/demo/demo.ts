@@ -16,14 +16,14 @@ import { createScheduledWorkers, createWorkers } from './workers.ts'
 
 const MINUTE_MS = 60_000
 const DAY_MS = 24 * 60 * MINUTE_MS
-/** What charts show at first. */
+/** The time range that charts show at first. */
 const PAST_MS = 35 * MINUTE_MS
 const SPEED = 250
-/** One of those we call has been down for this long when somebody first looks. */
+/** One of the called services has been down for this long when the demo is first opened. */
 const TROUBLE_MS = 11 * MINUTE_MS
-/** Two for videos are too few, so that there is something late to be seen. */
+/** Two slots for videos are too few, so that there is a late queue to see. */
 const MEDIA_SLOTS = 2
-/** What is interrupted goes on later: nobody has to wait for it. */
+/** Short: jobs that are interrupted continue later, so a stop need not wait for them. */
 const GRACE_MS = 500
 
 type Retention = NonNullable<MaintenanceOptions['retention']>
@@ -32,7 +32,7 @@ export interface Demo {
   stop(options?: { readonly graceMs?: number }): Promise<void>
 }
 
-/** Traffic, and workers for it, on a store that stays the caller's. Finished jobs are kept for a day unless told. */
+/** Traffic, and workers for it, on the caller's store. Finished jobs are kept for a day by default. */
 export async function startDemo(store: Store, log: Logger, retention: Retention = {}): Promise<Demo> {
   const services = new Services(realTime, new Date(Date.now() - TROUBLE_MS))
   const day = { completed: DAY_MS, failed: DAY_MS, cancelled: DAY_MS }
@@ -42,9 +42,9 @@ export async function startDemo(store: Store, log: Logger, retention: Retention 
 }
 
 /**
- * Half an hour of the same traffic in some seconds, by a clock that starts in the past: all of it is enqueued and
- * run as it will be later. Only on a database without a finished job: elsewhere there is something to see, and
- * perhaps it is in use. Answers whether it did.
+ * Half an hour of the same traffic in a few seconds, by a clock that starts in the past: all of it is enqueued and
+ * run as it will be later. Only on a database without a finished job: any other has something to show, and may be
+ * in use. Returns whether it did.
  */
 export async function playThePast(
   url: string,
@@ -74,11 +74,11 @@ export async function playThePast(
   }
 }
 
-/** How full everything is, as the API writes it down once a minute. */
+/** A sample of the gauges, as the API stores once a minute. */
 async function recordGauges(store: Store, pace: Pace): Promise<void> {
   const now = pace.now()
   const { queues, workers } = await readLoad(store)
-  // They live in this process, and beat by the clock on the wall, which is far too slow here.
+  // They live in this process, and send heartbeats by the real clock, which is far too slow here.
   const alive = workers.map((worker) => ({ ...worker, lastBeat: now }))
   await store.gauges.record(sampleGauges(now, queues, alive))
 }

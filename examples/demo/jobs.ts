@@ -4,7 +4,7 @@ import { z } from 'zod'
 const order = z.object({ orderId: z.string() })
 const money = { amount: z.number(), currency: z.string() }
 
-/** What a shop of some size has to do all day. */
+/** What a shop of some size does all day. */
 export const jobs = defineJobs({
   send_receipt: job({
     input: order.extend({ to: z.email(), ...money }),
@@ -13,7 +13,7 @@ export const jobs = defineJobs({
   }),
   send_newsletter: job({ input: z.object({ issue: z.string(), to: z.email() }), queue: 'mail' }),
 
-  // Nobody is charged twice by a retry: a person decides.
+  // No retries, so that no customer is charged twice: a person decides.
   capture_payment: job({
     input: order.extend(money),
     output: z.object({ captureId: z.string() }),
@@ -49,7 +49,7 @@ export const jobs = defineJobs({
   }),
 })
 
-/** By the clock. Apart from the others, because the past that is played fast has no clock to go by. */
+/** Scheduled jobs. Separate from the others, because the simulated past has no schedules. */
 export const schedules = defineJobs({
   sync_exchange_rates: job({ input: z.object({}), queue: 'reports', cron: '*/5 * * * *' }),
   close_books: job({

@@ -4,9 +4,9 @@ import { setTimeout as delay } from 'node:timers/promises'
 export interface Pace {
   now(): Date
   sleep(ms: number, signal?: AbortSignal): Promise<void>
-  /** Lets this much time pass, and resolves when it has. */
+  /** Lets this much time pass, and resolves afterwards. */
   advance(ms: number, signal?: AbortSignal): Promise<void>
-  /** Then it stands still until the next `advance`, however long that takes. */
+  /** Afterwards time stands still until the next `advance`, however long that takes. */
   readonly isFast: boolean
 }
 
@@ -14,12 +14,12 @@ const wait = (ms: number, signal?: AbortSignal): Promise<void> => delay(ms, unde
 
 export const realTime: Pace = { now: () => new Date(), sleep: wait, advance: wait, isFast: false }
 
-/** How often those who sleep look whether time has moved at all. */
+/** How often sleepers check whether time has moved. */
 const LOOK_MS = 1
 
 /**
- * Begins in the past and goes `speed` times as fast as time does, but only as far as it is told: on a slow
- * machine everything takes longer, and looks the same afterwards.
+ * Begins in the past and runs `speed` times as fast as real time, but only as far as it is told: on a slow
+ * machine everything takes longer, with the same result.
  */
 export function fastForward(from: Date, speed: number): Pace {
   let began = from.getTime()

@@ -1,6 +1,6 @@
 import type { Pace } from './pace.ts'
 
-/** Stand for what a shop calls: they take their time, and two of them have a bad day. */
+/** Stand for the services that a shop calls: they take some time, and two of them have problems. */
 
 const MINUTE_MS = 60_000
 
@@ -17,7 +17,7 @@ const id = (prefix: string) => `${prefix}_${Math.random().toString(36).slice(2, 
 
 export class Services {
   readonly #pace: Pace
-  /** Since when one of those who want to hear from us does not answer as it should. */
+  /** Since when one of the receivers of webhooks responds with errors. */
   readonly #downSince: Date
 
   constructor(pace: Pace, downSince: Date) {
@@ -25,7 +25,7 @@ export class Services {
     this.#downSince = downSince
   }
 
-  /** Whatever takes about this long. */
+  /** Takes about this long. */
   work(ms: number, signal: AbortSignal): Promise<void> {
     return this.#pace.sleep(between(ms / 2, ms * 1.5), signal)
   }
@@ -35,7 +35,7 @@ export class Services {
     return id('msg')
   }
 
-  /** About one in seven gets no answer. Who asks again does. */
+  /** About one call in seven gets no response. A second attempt does. */
   async capture(isFirstTry: boolean, signal: AbortSignal): Promise<string> {
     await this.work(450, signal)
     if (isFirstTry && Math.random() < 0.15) {
@@ -49,13 +49,13 @@ export class Services {
     if (this.#isDown(endpoint)) throw new WebhookRejectedError(`POST ${endpoint} answered 503`)
   }
 
-  /** Rows of some accounts have no tax: nobody thought of that when the export was written. */
+  /** Rows of some accounts have no tax, a case that the export does not handle. */
   readLedger(account: string): { net: number; tax?: { rate: number } }[] {
     const taxed = { net: 40, tax: { rate: 0.19 } }
     return account === 'ACC-1017' ? [taxed, { net: 12 }] : [taxed, taxed]
   }
 
-  /** For forty minutes of an hour, beginning when the trouble began. */
+  /** For forty minutes of every hour, starting when the trouble began. */
   #isDown(endpoint: string): boolean {
     const since = this.#pace.now().getTime() - this.#downSince.getTime()
     return endpoint.includes('northwind') && since > 0 && since % (60 * MINUTE_MS) < 40 * MINUTE_MS

@@ -3,19 +3,19 @@ import { jobs } from './jobs.ts'
 import type { Pace } from './pace.ts'
 
 const TICK_MS = 2_000
-/** Not at a standstill: Postgres finds some jobs only when time has moved on. */
+/** Never zero: Postgres finds some jobs only when time has moved on. */
 const SLOW_TICK_MS = 50
-/** Of the worker that serves all queues but `media`. */
+/** Slots of the worker that serves all queues but `media`. */
 export const SLOTS = 12
-/** Busy and quiet take turns. */
+/** Busy and quiet phases alternate. */
 const WAVE_MS = 9 * 60_000
-/** Enough for a backlog to be seen; a queue that nobody serves does not grow for ever. */
+/** Enough for a visible backlog; a queue without a worker does not grow for ever. */
 const MOST_WAITING: Readonly<Record<string, number>> = { media: 70 }
 const MOST_WAITING_ELSEWHERE = 300
 
 interface Flow {
   readonly queue: string
-  /** On average. */
+  /** Jobs per minute, on average. */
   readonly perMinute: number
   send(queue: Queue<typeof jobs>): Promise<unknown>
 }
@@ -63,7 +63,7 @@ const FLOWS: readonly Flow[] = [
   },
   {
     queue: 'media',
-    // More than its slots can do, also when it is quiet.
+    // More than its slots can do, even in a quiet phase.
     perMinute: 20,
     send: (queue) => {
       const videoId = `vid_${number(10_000, 99_999)}`
@@ -96,7 +96,10 @@ const FLOWS: readonly Flow[] = [
   },
 ]
 
-/** Enqueues what a day brings, until it is told to stop. What the database refuses for a while is left out. */
+/**
+ * Enqueues the traffic of a day until it is told to stop. Jobs that the database refuses for a while are left
+ * out.
+ */
 export async function sendTraffic(
   store: Store,
   pace: Pace,
@@ -128,7 +131,7 @@ async function fullQueues(store: Store): Promise<Set<string>> {
   return new Set(full.map(({ queue }) => queue))
 }
 
-/** Goes slowly while something waits that could run: nothing is to be late only because this machine is slow. */
+/** Slows down while jobs wait that could run: nothing should be late only because this machine is slow. */
 async function untilTaken(store: Store, pace: Pace, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
     const queues = (await store.queues()).filter(({ queue }) => queue !== 'media')

@@ -27,7 +27,7 @@ export function createWorkers(services: Services): Workers {
       await services.post(payload.endpoint, ctx.signal)
     },
 
-    // Long: says how far it is, and goes on from there when it is interrupted.
+    // A long job: reports its progress, and continues from there when it is interrupted.
     async transcode_video({ payload: { file, minutes }, cursor }, ctx) {
       const done = typeof cursor === 'number' ? cursor : 0
       for (const [index, rendition] of RENDITIONS.entries()) {
@@ -69,7 +69,7 @@ export function createWorkers(services: Services): Workers {
     async export_ledger({ payload }, ctx) {
       await services.work(1_500, ctx.signal)
       const rows = services.readLedger(payload.account)
-      // The compiler was told that there is always a tax.
+      // The types claim that there is always a tax.
       const taxes = rows.map(({ net, tax }) => net * (tax as { rate: number }).rate)
       return { rows: taxes.length }
     },

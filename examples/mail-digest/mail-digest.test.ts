@@ -19,7 +19,7 @@ describe.each(DATABASES)('the mail digest, on $dialect', ({ create }) => {
     await database.drop()
   })
 
-  test('the program mails those who have something to read', async () => {
+  test('the program mails users who have something to read', async () => {
     expect(await run('mail-digest/main.ts', database.url)).toEqual([
       'mail to ada: 2 new',
       'mail to grace: 1 new',
@@ -27,7 +27,7 @@ describe.each(DATABASES)('the mail digest, on $dialect', ({ create }) => {
     ])
   })
 
-  test('a mail server that is away for a moment costs a retry, and no mail is sent twice', async () => {
+  test('a mail server that is down for a moment costs a retry, and no mail is sent twice', async () => {
     const sent: Mail[] = []
     let calls = 0
     const workers = createWorkers({

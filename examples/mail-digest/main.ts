@@ -1,4 +1,4 @@
-/** Sends a digest to everybody: `node examples/mail-digest/main.ts [database url]`. */
+/** Sends a digest to every user: `node examples/mail-digest/main.ts [database url]`. */
 import { createQueue, openStore } from '@oncue/db'
 import { silentLogger, startWorker } from '@oncue/worker'
 import { jobs } from './jobs.ts'
@@ -20,7 +20,7 @@ const workers = createWorkers({
 })
 const worker = await startWorker({ store, workers, concurrency: 1, log: silentLogger })
 
-// One digest a user at a time: whoever has one waiting gets no second one.
+// One digest per user at a time: a user with one waiting gets no second one.
 await queue.enqueueMany(
   [...NEWS.keys()].map((userId) => ({
     topic: 'mail_digest',

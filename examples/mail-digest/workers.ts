@@ -19,7 +19,7 @@ export function createWorkers(post: Post): Workers {
       const unread = await post.unread(userId)
       if (unread.length === 0) throw new Cancel('nothing new')
       const text = unread.map((line) => `- ${line}`).join('\n')
-      // Once for the whole job: a run that follows a crash finds that it was sent.
+      // Once for the whole job: a run after a crash finds that it was sent.
       await ctx.step('send', async () => {
         await post.send({ to: userId, subject: `${unread.length} new`, text })
         return null

@@ -15,7 +15,7 @@ const store = await openStore(url, { migrate: true })
 const prisma = new PrismaClient({ adapter: new PrismaPg({ connectionString: url }) })
 const shop = new Shop(prisma, createQueue({ prisma, jobs }))
 
-// No quarter of an hour: this program has no patience.
+// Shorter than the usual quarter of an hour, so that the program ends soon.
 const paid = await shop.placeOrder(40, 0)
 const forgotten = await shop.placeOrder(7, 0)
 await shop.pay(paid.id)

@@ -39,7 +39,7 @@ describe('a payment check in a Prisma transaction', () => {
     worker = await startWorker({ store, workers: createWorkers(shop), pollMs: 50, log: silentLogger })
   }
 
-  test('the program tells paid orders from those that nobody pays for', async () => {
+  test('the program tells paid orders from unpaid ones', async () => {
     expect(await run('payment-check/main.ts', database.url)).toEqual([
       'order of 40: paid, its job: completed',
       'order of 7: expired, its job: completed',
@@ -62,7 +62,7 @@ describe('a payment check in a Prisma transaction', () => {
     expect((await store.list()).total).toBe(0)
   })
 
-  test('a worker decides by what it finds in the order', async () => {
+  test('a worker decides by the state of the order', async () => {
     await work()
     const { id } = await shop.placeOrder(7, 0)
     await eventually(async () =>
@@ -70,7 +70,7 @@ describe('a payment check in a Prisma transaction', () => {
     )
   })
 
-  test('a job that was pruned leaves an order that still can be looked at', async () => {
+  test('an order whose job was pruned can still be shown', async () => {
     await work()
     const { id, jobId } = await shop.placeOrder(7, 0)
     await eventually(async () => expect((await store.get(jobId ?? ''))?.status).toBe('completed'))

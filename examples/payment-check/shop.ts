@@ -14,7 +14,7 @@ export class Shop {
     this.#queue = queue
   }
 
-  /** The order, its job, and the link between them: all of it, or nothing. */
+  /** The order, its job, and the link between them: all or nothing. */
   placeOrder(total: number, payWithinMs = QUARTER_OF_AN_HOUR_MS): Promise<Order> {
     return this.#prisma.$transaction(async (tx) => {
       const { id } = await tx.order.create({ data: { total } })
@@ -32,7 +32,7 @@ export class Shop {
     await this.#prisma.order.update({ where: { id }, data: { paidAt: new Date() } })
   }
 
-  /** Run twice, it decides the same. */
+  /** Idempotent: a second run decides the same. */
   async settle(id: string): Promise<'paid' | 'expired'> {
     const { paidAt } = await this.#prisma.order.findUniqueOrThrow({ where: { id } })
     const status = paidAt ? 'paid' : 'expired'
@@ -40,7 +40,7 @@ export class Shop {
     return status
   }
 
-  /** What a page about an order shows: how it stands, and how its job does. */
+  /** What a page about an order shows: its state, and that of its job. */
   async look(id: string, store: Store): Promise<{ order: Order['status']; job: JobStatus | 'pruned' }> {
     const { status, jobId } = await this.#prisma.order.findUniqueOrThrow({ where: { id } })
     const job = jobId ? await store.get(jobId) : null

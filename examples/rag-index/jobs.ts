@@ -4,7 +4,7 @@ import { z } from 'zod'
 const source = z.object({ sourceId: z.string() })
 
 export const jobs = defineJobs({
-  // Retries off: what fails here is for a person to see, and its children have retries of their own.
+  // Retries off: a person should see a failure here, and the children have retries of their own.
   vectorize_source: job({ input: source, output: z.object({ chunks: z.number() }), retry: false }),
   embed_chunk: job({
     input: source.extend({ index: z.int(), text: z.string() }),

@@ -30,7 +30,7 @@ export class Library {
     return this.#ready.has(sourceId)
   }
 
-  /** The chunk that is nearest to a question, of sources that are wholly indexed. */
+  /** The chunk that is nearest to a question, of sources that are indexed completely. */
   search(question: string): string | undefined {
     const wanted = embed(question)
     const chunks = [...this.#ready].flatMap((id) => [...(this.#chunks.get(id)?.values() ?? [])])
@@ -41,7 +41,7 @@ export class Library {
 
 const DIMENSIONS = 256
 
-/** Counts words, each at the place that its letters give. */
+/** Counts words, each at an index computed from its letters. */
 export function embed(text: string): number[] {
   const vector = new Array<number>(DIMENSIONS).fill(0)
   for (const word of text.toLowerCase().match(/\p{L}+/gu) ?? []) {

@@ -54,7 +54,7 @@ describe.each(DATABASES)('indexing a source, on $dialect', ({ create }) => {
     expect(await store.get(id)).toMatchObject({ status: 'completed', result: { chunks: 3 } })
   })
 
-  test('a chunk whose model is busy is tried again; the source is not ready before', async () => {
+  test('a chunk whose model is busy is retried; the source is not ready before', async () => {
     const busy = new Set(['Kittens drink milk.'])
     const queue = await start((text) => {
       if (!busy.delete(text)) return embed(text)
@@ -68,7 +68,7 @@ describe.each(DATABASES)('indexing a source, on $dialect', ({ create }) => {
     expect(library.search('milk for kittens')).toBe('Kittens drink milk.')
   })
 
-  test('an orchestrator that fails is not run again by itself, but by a person', async () => {
+  test('an orchestrator that fails is run again only by a person', async () => {
     const queue = await start(embed)
     const id = await queue.enqueue('vectorize_source', { sourceId: 'dogs' })
     await eventually(async () => expect(await status(id)).toBe('failed'))

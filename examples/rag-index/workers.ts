@@ -2,7 +2,7 @@ import { defineWorkers, type JobId, PermanentError, type Workers } from '@oncue/
 import { jobs } from './jobs.ts'
 import { type embed, type Library, split } from './library.ts'
 
-/** What may fail for a moment is the model. */
+/** Only the model may fail temporarily. */
 type Model = (text: string) => ReturnType<typeof embed> | Promise<ReturnType<typeof embed>>
 
 export function createWorkers(library: Library, model: Model): Workers {

@@ -5,9 +5,9 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { readMachine } from './config.ts'
 
-/** What the README asks for. */
+/** The commands that the README requires. */
 const ASKED_FOR = ['node', 'npm', 'npx', 'git']
-/** What every system has. No pnpm, no compiler, no database. */
+/** The commands that every system has. No pnpm, no compiler, no database. */
 const OF_THE_SYSTEM = [
   ...[
     'sh',
@@ -46,7 +46,7 @@ export async function makeMachine(folder: string): Promise<Machine> {
     else if (ASKED_FOR.includes(name)) throw new Error(`this needs ${name}, which is not on the PATH`)
   }
   const run = promisify(execFile)
-  // Where npm is told about the registry, if it is: that file stays where it is.
+  // The npm settings with the registry, if there are any, stay in their file.
   const { stdout } = await run(join(bin, 'npm'), ['config', 'get', 'userconfig'])
   const { stdout: version } = await run(join(bin, 'node'), ['--version'])
   return {

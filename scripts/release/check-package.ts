@@ -10,10 +10,10 @@ import { type Manifest, type Packed, SDK, unpack } from './packages.ts'
 
 const run = promisify(execFile)
 
-/** What no package may contain. */
+/** Files that no package may contain. */
 const OURS_ALONE = /^src\/|\.test\.|\.test-d\.|^dist\/(testing|conformance)\/|tsbuildinfo$/
 
-/** What is wrong with a packed package: nothing, if it may be published. Needs no network. */
+/** The problems of a packed package: none, if it may be published. Needs no network. */
 export async function findProblems(packed: Packed): Promise<string[]> {
   const scratch = await mkdtemp(join(tmpdir(), 'oncue-check-'))
   try {
@@ -74,7 +74,7 @@ async function checkCommands({ manifest }: Packed, folder: string): Promise<stri
   return (await Promise.all(texts)).flat()
 }
 
-/** Whatever the code imports has to be installed with it. */
+/** Every package that the code imports must be installed with it. */
 async function checkImports({ manifest, files }: Packed, folder: string): Promise<string[]> {
   const { name, dependencies, peerDependencies } = manifest
   const known = new Set([name, ...Object.keys({ ...dependencies, ...peerDependencies })])
@@ -89,7 +89,7 @@ async function checkImports({ manifest, files }: Packed, folder: string): Promis
   return problems
 }
 
-/** Those of packages: statements of modules begin a line, as compilers and bundlers write them. */
+/** Imports of packages: import statements begin a line, as compilers and bundlers write them. */
 function specifiersIn(text: string): string[] {
   const patterns = [
     /^(?:import|export)\b[^'"\n;]*?from\s*['"]([^'"\n]+)['"]/gm,
@@ -102,7 +102,7 @@ function specifiersIn(text: string): string[] {
     .filter((specifier) => !/^[./]/.test(specifier))
 }
 
-/** The package carries a copy of them, and it must not be yesterday's. */
+/** The package has a copy of them, which must be up to date. */
 function checkMigrations({ home, files }: Packed): string[] {
   if (!home.endsWith('packages/db')) return []
   const packed = files.filter((file) => file.startsWith('migrations/'))
@@ -116,7 +116,7 @@ function checkMigrations({ home, files }: Packed): string[] {
   return odd ? [`${odd} is not in both, prisma/ and the package: build it again`] : []
 }
 
-/** The SDK is for everybody; all others are modules for Node. */
+/** The SDK runs everywhere; all others are modules for Node. */
 async function checkByTools({ manifest: { name }, tarball }: Packed): Promise<string[]> {
   const profile = name === SDK ? 'node16' : 'esm-only'
   const tools = [

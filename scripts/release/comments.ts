@@ -7,7 +7,7 @@ import ts from 'typescript'
 export function keepComments(program: ts.Program): ts.CustomTransformers {
   const checker = program.getTypeChecker()
 
-  /** Walks a written type beside the type that it was written from. */
+  /** Walks a declared type beside the type that it was generated from. */
   const comment = (written: ts.TypeNode | undefined, type: ts.Type): void => {
     if (written === undefined) return
     if (ts.isTypeOperatorNode(written)) comment(written.type, type)

@@ -1,7 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
-/** Those whose files are in a bundle want to be named: the text of their licences, once each. */
+/** The licences of the packages in a bundle, which must be included: each text once. */
 export async function licencesOf(moduleIds: readonly string[]): Promise<string> {
   const folders = new Set<string>()
   for (const id of moduleIds) {

@@ -15,7 +15,7 @@ import { installTeam, tryTeam } from './try-team.ts'
 const run = promisify(execFile)
 const USAGE = `pnpm sdk                       builds, checks, packs and tries all that is published, the SDK first of all
 pnpm sdk publish [--dry-run]   then publishes it`
-/** Of what an app loads, without zod, compressed. Raise it knowingly. */
+/** Limit of what an app loads, without zod, compressed. Raise it only on purpose. */
 const MAX_BYTES = 50_000
 
 const say = (line: string): void => void process.stdout.write(`${line}\n`)
@@ -67,7 +67,7 @@ async function check(packed: Packed): Promise<void> {
   say(`${packed.manifest.name}: ${packed.files.length} files, publint and attw have no complaint`)
 }
 
-/** In projects outside of the workspace, which know nothing of it. */
+/** In projects outside of the workspace, which cannot use anything of it. */
 async function tryAll(packages: readonly Packed[], folder: string): Promise<void> {
   const team = join(folder, 'team')
   await installTeam(packages, team)

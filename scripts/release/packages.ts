@@ -5,7 +5,7 @@ import { ROOT } from '../start/root.ts'
 
 const run = promisify(execFile)
 
-/** Everything that is published. Those that others need come first. */
+/** All published packages, dependencies first. */
 export const PACKAGES = [
   'packages/core',
   'packages/runtime',
@@ -32,15 +32,15 @@ export interface Manifest {
 }
 
 export interface Packed {
-  /** Where it is in the repository. */
+  /** Its path in the repository. */
   readonly home: string
   readonly tarball: string
-  /** As it is published: `publishConfig` applied, versions filled in. */
+  /** Its package.json as published: `publishConfig` applied, versions filled in. */
   readonly manifest: Manifest
   readonly files: readonly string[]
 }
 
-/** Packs what is built, into a folder that exists. */
+/** Packs the built package, into a folder that exists. */
 export async function packAll(destination: string): Promise<Packed[]> {
   const packed: Packed[] = []
   for (const path of PACKAGES) packed.push(await pack(join(ROOT, path), destination))

@@ -13,7 +13,7 @@ export const RESOLUTIONS = {
 } as const
 export type Resolution = keyof typeof RESOLUTIONS
 
-/** As strict as a compiler can be told to be, about the declarations of what is installed too. */
+/** The strictest settings of the compiler, also for the declarations of what is installed. */
 const STRICT = {
   ...{ target: 'ES2022', lib: ['ES2022', 'DOM', 'DOM.AsyncIterable'] },
   ...{ strict: true, exactOptionalPropertyTypes: true, noUncheckedIndexedAccess: true, skipLibCheck: false },
@@ -22,7 +22,7 @@ const STRICT = {
 /** A folder outside of the workspace in which these are installed, from npm or from tarballs. */
 export async function install(folder: string, dependencies: Record<string, string>): Promise<void> {
   await mkdir(folder, { recursive: true })
-  // What a tarball of ours asks for by its version is to be a tarball, too.
+  // A dependency on a package of ours by version must be a tarball, too.
   const ours = Object.keys(dependencies).filter((name) => /^(@oncue\/|oncue$)/.test(name))
   const overrides = Object.fromEntries(ours.map((name) => [name, `$${name}`]))
   const manifest = { private: true, type: 'module', dependencies, overrides }
@@ -33,11 +33,11 @@ export async function install(folder: string, dependencies: Record<string, strin
 export interface Compilation {
   readonly resolution: Resolution
   readonly files: readonly string[]
-  /** Beyond what is strict, such as where to write. */
+  /** Options in addition to the strict ones, such as where to write. */
   readonly options?: Readonly<Record<string, unknown>>
 }
 
-/** Compiles files of a folder, and answers how many types the compiler had to work out for them. */
+/** Compiles files of a folder, and returns how many types the compiler made for them. */
 export async function compile(folder: string, { resolution, files, options }: Compilation): Promise<number> {
   const compilerOptions = { ...STRICT, types: [], ...RESOLUTIONS[resolution], ...options }
   const config = join(folder, `tsconfig.${resolution}.json`)
@@ -50,7 +50,7 @@ export async function compile(folder: string, { resolution, files, options }: Co
   return Number(/^Instantiations:\s*(\d+)$/m.exec(stdout)?.[1])
 }
 
-/** The versions of this repository of what users of the packages have, too. */
+/** This repository's versions of packages that users have, too. */
 export async function versionsOf<Name extends string>(names: readonly Name[]): Promise<Record<Name, string>> {
   const text = await readFile(join(ROOT, 'pnpm-workspace.yaml'), 'utf8')
   const versions = names.map((name) => {

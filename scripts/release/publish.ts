@@ -12,8 +12,8 @@ export interface PublishOptions {
 }
 
 /**
- * Publishes tarballs in their order, so that no package can be installed whose dependencies are not there yet. What the
- * registry has already is passed over: after a failure the same command goes on.
+ * Publishes tarballs in their order, so that no package can be installed before its dependencies. Versions that the
+ * registry has already are skipped: after a failure the same command continues.
  */
 export async function publish(packages: readonly Packed[], options: PublishOptions): Promise<void> {
   const { isTrial, say, args = [] } = options

@@ -7,11 +7,11 @@ import type { Packed } from './packages.ts'
 import { compile, install, type Resolution, versionsOf } from './project.ts'
 
 const run = promisify(execFile)
-/** What the types cost a compiler, those of zod included. Raise it knowingly. */
+/** Limit of the types that a compiler makes, those of zod included. Raise it only on purpose. */
 export const MAX_INSTANTIATIONS = 300_000
 const EXPECTED = '3 completed true check_payment'
 
-/** What a program of a user may be. */
+/** The kinds of programs that users write. */
 export const PROJECTS: readonly { type: 'module' | 'commonjs'; resolution: Resolution }[] = [
   { type: 'module', resolution: 'NodeNext' },
   { type: 'commonjs', resolution: 'NodeNext' },

@@ -18,7 +18,7 @@ const START_MS = 30_000
 /** A project of a team: all packages, and its own jobs. */
 export async function installTeam(packages: readonly Packed[], folder: string): Promise<void> {
   const ours = packages.map(({ manifest, tarball }) => [manifest.name, `file:${tarball}`])
-  // The oldest zod that they say they work with.
+  // The oldest zod that they support.
   const zod = packages[0]?.manifest.peerDependencies?.zod?.replace('^', '') ?? ''
   await install(folder, { ...Object.fromEntries(ours), zod, ...(await versionsOf(['@types/node'])) })
   assertOneDriver(folder)
@@ -34,7 +34,10 @@ export async function installTeam(packages: readonly Packed[], folder: string): 
   }
 }
 
-/** Two SQLites in one process undo each other's locks; of two `pg`s neither knows the other's pool. */
+/**
+ * Two copies of SQLite in one process release each other's locks; two copies of `pg` do not accept each
+ * other's pools.
+ */
 function assertOneDriver(folder: string): void {
   for (const driver of ['better-sqlite3', 'pg']) {
     const copies = globSync(`**/node_modules/${driver}/package.json`, { cwd: folder })
@@ -42,7 +45,7 @@ function assertOneDriver(folder: string): void {
   }
 }
 
-/** What a team does on its first day, by the command: migrate, serve, work, enqueue. */
+/** The first steps of a team, by the command: migrate, serve, work, enqueue. */
 export async function tryTeam(
   folder: string,
   databaseUrl: string,
@@ -101,7 +104,7 @@ class Program {
   readonly #lines: AsyncIterator<string>
   #said = ''
 
-  /** By `env`, which becomes the command: so what is in the environment here is in its environment, too. */
+  /** Started by `env`, which then becomes the command and gets exactly this environment. */
   constructor(name: string, args: readonly string[], folder: string) {
     this.#name = name
     const child = spawn('env', args, { cwd: folder })
@@ -112,7 +115,7 @@ class Program {
     })
   }
 
-  /** Waits for that line. */
+  /** Waits for that log line. */
   async says(message: string): Promise<Record<string, unknown>> {
     const timer = setTimeout(() => this.#child.kill('SIGKILL'), START_MS)
     try {
@@ -129,7 +132,7 @@ class Program {
     }
   }
 
-  /** It has to end as it should. */
+  /** Stops it, and requires a clean exit. */
   async stop(): Promise<void> {
     this.#child.stdout?.resume()
     if (this.#child.exitCode === null) {

@@ -4,7 +4,7 @@ import { dirname } from 'node:path'
 import { isOncueError, OncueError } from '@oncue/core'
 import { dialectOf, migrate, sqliteFile, withoutPassword } from '@oncue/db'
 
-/** What would go wrong later is found out before anybody waits for a build. */
+/** Finds problems before the user waits for a build. */
 
 export async function assertPortIsFree({ host, port }: { host: string; port: number }): Promise<void> {
   const server = createServer()
@@ -38,7 +38,7 @@ export async function assertWritable(url: string): Promise<void> {
   }
 }
 
-/** Whatever is wrong with the database comes to light here; then it says which one it was. */
+/** Any problem with the database shows here; the error then names the database. */
 export async function migrateDatabase(url: string, schema: string): Promise<void> {
   if (url === ':memory:') return
   try {

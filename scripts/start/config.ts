@@ -8,7 +8,7 @@ import { ROOT } from './root.ts'
 export interface Settings {
   readonly api: ApiConfig
   readonly worker: WorkerConfig
-  /** What was made because of --new-token. */
+  /** The token that --new-token created. */
   readonly newToken: string | undefined
   /** Where the log and the files of the examples are. */
   readonly folder: string
@@ -17,7 +17,7 @@ export interface Settings {
 /** Short: a first try should not take half a minute to stop. */
 const GRACE = '5s'
 
-/** The environment as the API and the worker read it, with what only `start` knows. */
+/** The environment as the API and the worker read it, with the values that only `start` knows. */
 export function readSettings(options: Options, env = process.env, cwd = process.cwd()): Settings {
   const newToken = options.newToken ? `oncue_${randomBytes(32).toString('base64url')}` : undefined
   const own = {
@@ -36,10 +36,10 @@ export function readSettings(options: Options, env = process.env, cwd = process.
   }
 }
 
-/** Whether the folder of the app was given. Then it is not ours to build. */
+/** Whether the folder of the app was given. Then `start` does not build it. */
 export const hasOwnApp = (env = process.env): boolean => Boolean(env.ONCUE_APP_DIR)
 
-/** What processes need to run here, and nothing that sets up Oncue: for tests. */
+/** The environment that processes need to run here, without settings of Oncue: for tests. */
 export function bareEnvironment(env = process.env): NodeJS.ProcessEnv {
   return Object.fromEntries(
     Object.entries(env).filter(([name]) => !/^(DATABASE_URL$|ONCUE_|npm_|INIT_CWD$)/.test(name)),

@@ -6,7 +6,7 @@ const LOOK_MS = 1_000
 export interface End {
   /** Stop: Ctrl-C, SIGTERM, a terminal or a launcher that is gone, an uncaught error. */
   readonly asked: AbortSignal
-  /** Stop at once: the same again. */
+  /** Stop at once: the same a second time. */
   readonly insisted: AbortSignal
   /** The uncaught error, if that is why. */
   readonly error: unknown
@@ -43,9 +43,9 @@ export const aborted = (signal: AbortSignal): Promise<void> =>
   })
 
 /**
- * Up to the npx or pnpm that started us, the shells in between included: who was whose child. A kill of npx
- * alone (`kill $!`) is meant for all of it, but npx passes it on to none, and we would hold the port for ever. Its child gets
- * another parent then, and that can be seen. On Linux; elsewhere only signals end us.
+ * The chain of parents up to the npx or pnpm that started us, with the shells in between. A kill of npx
+ * alone (`kill $!`) is meant for all of it, but npx does not forward it, and we would hold the port for ever. Its
+ * child gets another parent then, which we can detect. On Linux only; elsewhere only signals end us.
  */
 function findLaunchers(): { readonly pid: number; readonly parent: number }[] {
   const links: { pid: number; parent: number; isLauncher: boolean }[] = []

@@ -23,7 +23,7 @@ test('the guide shows the greeting of the first start, word for word', async () 
   expect(guide).toContain(`\`\`\`text${greeting({ ...FACTS, appDir, newToken: 'oncue_…' })}\`\`\``)
 })
 
-test('it says only what is so', () => {
+test('it says only what applies', () => {
   expect(greeting(FACTS)).not.toContain('  app ')
   expect(greeting(FACTS)).toContain('--new-token')
   expect(greeting({ ...FACTS, givenToken: 'oncue_secret' })).not.toMatch(/--new-token|oncue_secret/)

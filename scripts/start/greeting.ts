@@ -8,11 +8,11 @@ export interface Facts {
   readonly databaseUrl: string
   readonly appDir: string
   readonly logFile: string | null
-  /** Made at this start, and shown this once. */
+  /** Created at this start, and shown only once. */
   readonly newToken: string | null
   /** From the environment. */
   readonly givenToken: string | undefined
-  /** For those who start it all day. */
+  /** A short form for people who start it often. */
   readonly isBrief: boolean
 }
 

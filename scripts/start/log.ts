@@ -4,11 +4,11 @@ import { createLogger, type Logger } from '@oncue/api'
 import { OncueError } from '@oncue/core'
 
 export interface Log extends Logger {
-  /** Where it is; null: in the terminal. */
+  /** Its path; null: in the terminal. */
   readonly file: string | null
 }
 
-/** In a file, so that the terminal stays calm: one of this start, and one of the last. */
+/** In a file, so that the terminal stays quiet: one of this start, and one of the last. */
 export function openLog(folder: string, level: string, isTerminal: boolean): Log {
   if (isTerminal) return Object.assign(createLogger({ level }), { file: null })
   const file = join(folder, 'start.log')

@@ -49,7 +49,7 @@ function parse(args: readonly string[]): Options {
   const flag = { type: 'boolean', default: false } as const
   try {
     const { values } = parseArgs({
-      // npm passes options on behind a `--`, pnpm without, and hands it on.
+      // npm forwards options after a `--`; pnpm needs none, and forwards one literally.
       args: args.filter((arg) => arg !== '--'),
       options: {
         help: { ...flag, short: 'h' },

@@ -8,7 +8,7 @@ import { ROOT } from './root.ts'
 
 const LAST_LINES = 30
 
-/** The Prisma clients, without which nothing of ours can be imported. */
+/** The Prisma clients, without which none of our packages can be imported. */
 export async function generateClients(signal: AbortSignal): Promise<void> {
   await assertWritableFolder(ROOT)
   await step('Generating the database clients', () => runTask('generate', '@oncue/prisma', signal))
@@ -21,7 +21,7 @@ export async function buildApp(signal: AbortSignal): Promise<void> {
   )
 }
 
-/** Turbo would say so, too, at length. */
+/** Turbo would report it, too, but at length. */
 export async function assertWritableFolder(folder: string): Promise<void> {
   await access(folder, constants.W_OK).catch((cause: NodeJS.ErrnoException) => {
     throw new OncueError('INVALID_INPUT', `Cannot write in ${folder}: ${cause.code}`, {
@@ -31,7 +31,7 @@ export async function assertWritableFolder(folder: string): Promise<void> {
   })
 }
 
-/** Turbo knows what a task is made from, and does it only when that has changed. */
+/** Turbo knows the inputs of a task, and runs it only when they have changed. */
 async function runTask(task: string, filter: string, signal: AbortSignal, advice = ''): Promise<void> {
   const turbo = createRequire(join(ROOT, 'package.json')).resolve('turbo/bin/turbo')
   const args = [turbo, 'run', task, `--filter=${filter}`, '--output-logs=new-only', '--no-color']

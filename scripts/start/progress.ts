@@ -1,12 +1,12 @@
 /** Steps shorter than this are not reported. */
 const QUIET_MS = 1_000
 const REDRAW_MS = 500
-/** Without a terminal each word is a line that stays. */
+/** Without a terminal each message is a line that stays. */
 const REMIND_MS = 15_000
 
 export const say = (text: string): void => void process.stdout.write(`${text}\n`)
 
-/** Does something that may take minutes, and shows that it goes on. */
+/** Runs a step that may take minutes, and shows that it is still running. */
 export async function step<T>(title: string, work: () => Promise<T>): Promise<T> {
   const began = performance.now()
   const seconds = () => `${Math.round((performance.now() - began) / 1_000)} s`

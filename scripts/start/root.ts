@@ -1,4 +1,4 @@
 import { fileURLToPath } from 'node:url'
 
-/** Of the repository. */
+/** The root of the repository. */
 export const ROOT = fileURLToPath(new URL('../..', import.meta.url))

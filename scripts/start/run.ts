@@ -12,7 +12,7 @@ import { type Oncue, serve } from './serve.ts'
 /** How long the end may take after a second signal. */
 const LAST_MS = 3_000
 
-/** From the first check to the last word. Answers the exit code. */
+/** The whole run, from the first check to the last message. Returns the exit code. */
 export async function run(options: Options, end: End): Promise<number> {
   const settings = readSettings(options)
   const { databaseUrl, appDir, adminToken } = settings.api

@@ -8,12 +8,12 @@ import type { Log } from './log.ts'
 
 export interface Oncue {
   readonly api: Api
-  /** Gives jobs that run their time to end; a second call with `graceMs: 0` gives them none. */
+  /** Lets running jobs finish within the grace time; a second call with `graceMs: 0` ends that. */
   stop(options?: { readonly graceMs?: number }): Promise<void>
 }
 
 /**
- * API and worker in one process, on one store: neither can go on when the other has crashed, nothing is left
+ * API and worker in one process, on one store: neither can continue when the other has crashed, nothing is left
  * behind when it is killed, and `:memory:` works. In production they are processes of their own.
  */
 export async function serve(
@@ -36,7 +36,7 @@ export async function serve(
         leaseMs: worker.leaseMs,
         graceMs: worker.graceMs,
         retry: worker.retry,
-        // The workers of the demo see to it, and keep less.
+        // The workers of the demo do the maintenance, and keep less.
         maintenance: isDemo ? false : { retention: worker.retention },
         log,
       }),

@@ -4,7 +4,7 @@ import { EXIT, HELP, type Options, readOptions } from './options.ts'
 import { generateClients } from './prepare.ts'
 import { say } from './progress.ts'
 
-/** Answers the exit code, when it is over. */
+/** Returns the exit code, when it is over. */
 export async function start(args: readonly string[]): Promise<number> {
   let options: Options
   try {
@@ -19,11 +19,11 @@ export async function start(args: readonly string[]): Promise<number> {
   const end = watchForEnd()
   try {
     await generateClients(end.asked)
-    // Only now: it imports what needs the clients.
+    // Imported only now, because it needs the generated clients.
     const { run } = await import('./run.ts')
     return await run(options, end)
   } catch (error) {
-    // What was under way when it was interrupted failed because of that.
+    // A step that was interrupted has failed because of that.
     if (end.asked.aborted && end.error === undefined) {
       say('\nInterrupted.')
       return EXIT.interrupted

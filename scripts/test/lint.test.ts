@@ -12,7 +12,7 @@ const RULES = ['time-and-chance', 'tests-beside-sources', 'waiting'].map(
 
 type Diagnostic = { category: string; location: { path: string; start: { line: number } } }
 
-/** Which lines the rules refuse, file by file, in a repository that has these files. */
+/** The lines that the rules refuse, by file, in a repository with these files. */
 function lint(files: Record<string, readonly string[]>): Map<string, number[]> {
   const folder = mkdtempSync(join(tmpdir(), 'oncue-lint-'))
   try {
@@ -88,7 +88,7 @@ const LEFT_APART = [
   'apps/mobile/src/made-up.ts',
 ]
 
-describe('time and chance', () => {
+describe('time and random numbers', () => {
   let found: Map<string, number[]>
   beforeAll(() => {
     found = lint({
@@ -98,13 +98,13 @@ describe('time and chance', () => {
     })
   })
 
-  test('come from a runtime: whatever asks the platform itself is refused', () => {
+  test('come from a runtime: using the platform directly is refused', () => {
     expect(found.get('packages/db/src/forbidden.ts')).toEqual(FORBIDDEN.map((_, n) => n + 1))
     expect(found.get('packages/db/src/allowed.ts')).toBeUndefined()
   })
 
-  test.each(KEPT)('are looked for in %s', (path) => expect(found.get(path)).toEqual([1]))
-  test.each(LEFT_APART)('are not looked for in %s', (path) => expect(found.get(path)).toBeUndefined())
+  test.each(KEPT)('are checked in %s', (path) => expect(found.get(path)).toEqual([1]))
+  test.each(LEFT_APART)('are not checked in %s', (path) => expect(found.get(path)).toBeUndefined())
 })
 
 describe('tests beside their source', () => {
@@ -150,8 +150,8 @@ describe('tests beside their source', () => {
     expect(found.get('packages/db/src/allowed.test.ts')).toBeUndefined()
   })
 
-  test.each(BESIDE)('%s is one', (path) => expect(found.get(path)).toEqual([1]))
-  test.each(APART)('%s is none', (path) => expect(found.get(path)).toBeUndefined())
+  test.each(BESIDE)('include %s', (path) => expect(found.get(path)).toEqual([1]))
+  test.each(APART)('do not include %s', (path) => expect(found.get(path)).toBeUndefined())
 })
 
 describe('tests that wait', () => {
@@ -185,11 +185,11 @@ describe('tests that wait', () => {
     })
   })
 
-  test('do so by a signal or a helper, not by a bare timer', () => {
+  test('use a signal or a helper, not a bare timer', () => {
     expect(found.get('packages/db/test/forbidden.test.ts')).toEqual(BARE.map((_, n) => n + 1))
     expect(found.get('packages/db/test/allowed.test.ts')).toBeUndefined()
   })
 
-  test.each(TESTS)('%s is one', (path) => expect(found.get(path)).toEqual([1]))
-  test.each(OTHERS)('%s is none', (path) => expect(found.get(path)).toBeUndefined())
+  test.each(TESTS)('include %s', (path) => expect(found.get(path)).toEqual([1]))
+  test.each(OTHERS)('do not include %s', (path) => expect(found.get(path)).toBeUndefined())
 })

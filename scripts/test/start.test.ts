@@ -20,7 +20,7 @@ beforeEach(async () => {
 })
 afterEach(() => rm(folder, { recursive: true, force: true }))
 
-/** As the script `start` does it, on any port, without building the app. */
+/** Runs the script `start`, on any port, without building the app. */
 function start(args: readonly string[] = [], env: Record<string, string> = {}, node: readonly string[] = []) {
   const options = { cwd: folder, env: { ...bareEnvironment(), ONCUE_PORT: '0', ...env } }
   const launched = new Launched(process.execPath, [...node, SCRIPT, '--no-app', ...args], options)
@@ -31,7 +31,7 @@ function start(args: readonly string[] = [], env: Record<string, string> = {}, n
   return launched
 }
 
-/** What a person finds in the terminal. */
+/** What a user sees in the terminal. */
 async function facts(launched: Launched) {
   await launched.says(/oncue_|ONCUE_ADMIN_TOKEN|--new-token/)
   const { output } = launched
@@ -50,7 +50,7 @@ async function run(program: string, token = ''): Promise<string> {
   return (await running.ends()).output
 }
 
-/** What the printed curl would send. */
+/** The request of the printed curl command. */
 async function enqueueAsPrinted(output: string): Promise<boolean> {
   const [, token = ''] = /export ONCUE_TOKEN=(\S+)/.exec(output) ?? []
   const [, url = '', header = '', body = ''] =
@@ -100,7 +100,7 @@ describe.each(DATABASES)('start, on $dialect', ({ url: create }) => {
   })
 })
 
-test('a token that is given is not shown, and one that is lost can be replaced', async () => {
+test('a token from the environment is not shown, and a lost one can be replaced', async () => {
   const given = `oncue_${'x'.repeat(43)}`
   const first = start([], { ONCUE_ADMIN_TOKEN: given })
   expect((await facts(first)).token).toBeUndefined()
@@ -113,7 +113,7 @@ test('a token that is given is not shown, and one that is lost can be replaced',
   expect(await status(url, given)).toBe(401)
 })
 
-test('node --watch, as `dev` has it, disturbs nothing: the log is in the terminal, and jobs run', async () => {
+test('works under node --watch, as in `dev`: the log is in the terminal, and jobs run', async () => {
   const launched = start(['--logs'], { DATABASE_URL: ':memory:' }, ['--watch'])
   const { url, token } = await facts(launched)
   const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
@@ -129,9 +129,9 @@ test('node --watch, as `dev` has it, disturbs nothing: the log is in the termina
 })
 
 describe('start ends', () => {
-  test('with the npx that started it, also when that is killed and passes no signal on', async ({ skip }) => {
+  test('with the npx that started it, also when that is killed and forwards no signal', async ({ skip }) => {
     if (!existsSync('/proc/self/stat')) skip('processes can be looked up under /proc only')
-    // Named as npx is: that is what is looked for.
+    // Named like npx, which is how the launcher is recognised.
     const npx = `require('node:child_process').spawn(process.execPath, process.argv.slice(2), { stdio: 'inherit' })`
     const launched = start([], {}, ['-e', npx, 'npx'])
     await facts(launched)
@@ -150,7 +150,7 @@ describe('start ends', () => {
     expect(launched.left()).toEqual([])
   })
 
-  test('at the first Ctrl-C while it prepares, also when the database says nothing', async () => {
+  test('at the first Ctrl-C while it prepares, even when the database does not reply', async () => {
     const silent = createServer().listen(0, '127.0.0.1')
     onTestFinished(() => void silent.close())
     await once(silent, 'listening')
@@ -173,7 +173,7 @@ describe('start ends', () => {
   })
 })
 
-describe('start says what is wrong, without a stack', () => {
+describe('start reports what is wrong, without a stack', () => {
   async function complaint(launched: Launched): Promise<string> {
     const { code, output } = await launched.ends()
     expect(code).toBeGreaterThan(0)
@@ -226,11 +226,11 @@ describe('start says what is wrong, without a stack', () => {
     expect(await complaint(start())).toMatch(/Cannot write in .*\.data: EACCES/)
   })
 
-  test('a setting that cannot be understood', async () => {
+  test('an invalid setting', async () => {
     expect(await complaint(start([], { ONCUE_CONCURRENCY: 'many' }))).toContain('ONCUE_CONCURRENCY=many')
   })
 
-  test('an option that is not there, and shows those that are', async () => {
+  test('an unknown option, with the list of options', async () => {
     expect(await complaint(start(['--dmeo']))).toMatch(/--dmeo[\s\S]*--help/)
     const help = start(['--', '--help'])
     expect(await help.ends()).toEqual({ code: 0, output: expect.stringContaining('--demo') })

@@ -1,4 +1,4 @@
-// What a stranger would write. It is compiled and run with the packed package, outside of this repository.
+// What a user would write. It is compiled and run with the packed package, outside of this repository.
 import { createClient, defineJobs, isOncueError, job } from '@oncue/sdk'
 import { createTestClient } from '@oncue/sdk/testing'
 import { z } from 'zod'

@@ -1,4 +1,4 @@
-// A service that enqueues beside the database, with no API and no client of it, and waits for its job.
+// A service that enqueues straight into the database, without the API and its client, and waits for its job.
 import { setTimeout as delay } from 'node:timers/promises'
 import { createQueue, openStore } from '@oncue/db'
 import { jobs } from './jobs.ts'

@@ -1,4 +1,4 @@
-// One job by way of the API, one past it, and what became of both.
+// Enqueues one job through the API and one directly, and prints the outcome of both.
 import { createQueue, openStore } from '@oncue/db'
 import { createClient } from '@oncue/sdk'
 import { jobs } from './jobs.ts'

@@ -3,7 +3,7 @@ import ts from 'typescript'
 import { expect, test } from 'vitest'
 import { ROOT } from '../../start/root.ts'
 
-/** The declarations that are published, as an editor reads them where the packages are installed. */
+/** The published declarations, as an editor reads them where the packages are installed. */
 const CORE = { '@oncue/core': 'index', '@oncue/core/wire': 'wire/index', '@oncue/core/internal': 'internal' }
 const ENTRIES = [
   'packages/core/dist/index.d.ts',
@@ -15,7 +15,7 @@ const ENTRIES = [
   'packages/sdk/dist/types/sdk/testing.d.ts',
 ]
 
-/** What users write as an object. `Config` is read from the environment, which guides describe. */
+/** Types that users write as an object. `Config` is read from the environment, which guides describe. */
 const OPTIONS = /(Options|JobConfig|Isolation|Filter|Request|Rule|Settings|Limit|Schedule|Hooks)$/
 const TIMES = /Ms$|Delay$|^delay$|^within$/
 
@@ -36,7 +36,7 @@ function optionsOf(type: ts.Type, name: string, seen = new Set<ts.Type>()): [str
   if (seen.has(type)) return []
   seen.add(type)
   const found = (type.isUnion() ? type.types : [type]).flatMap((one) => checker.getPropertiesOfType(one))
-  // One that excludes another has only undefined as its type.
+  // An option that excludes another has only undefined as its type.
   const written = found.filter(
     (option) => (checker.getTypeOfSymbol(option).flags & ts.TypeFlags.Undefined) === 0,
   )
@@ -59,7 +59,7 @@ function isPlain(type: ts.Type): boolean {
   )
 }
 
-/** By the name of the type, or of the function that takes them. */
+/** Found by the name of the type, or of the function that takes them. */
 function optionsIn(entry: string): [string, ts.Symbol][] {
   const file = program.getSourceFile(join(ROOT, entry))
   const module = file && checker.getSymbolAtLocation(file)

@@ -7,7 +7,7 @@ import { findProblems } from '../../release/check-package.ts'
 import { PACKAGES, type Packed, pack, packAll } from '../../release/packages.ts'
 import { ROOT } from '../../start/root.ts'
 
-// What needs the network (installing the tarballs, and working with them) is tried by `pnpm sdk`.
+// Checks that need the network (installing the tarballs, and using them) are part of `pnpm sdk`.
 
 let folder: string
 beforeAll(async () => {
@@ -21,7 +21,7 @@ describe('the packages', () => {
     packages = await packAll(folder)
   })
 
-  it('are all that is not private', () => {
+  it('are all that are not private', () => {
     const manifests = globSync('{packages,apps}/*/package.json', { cwd: ROOT })
     const isPublic = (path: string) => !JSON.parse(readFileSync(join(ROOT, path), 'utf8')).private
     expect(manifests.filter(isPublic).map(dirname).sort()).toEqual([...PACKAGES].sort())
@@ -32,7 +32,7 @@ describe('the packages', () => {
     expect(packed && (await findProblems(packed))).toEqual([])
   })
 
-  it('are released together, those that others need first', () => {
+  it('are released together, dependencies first', () => {
     expect(new Set(packages.map(({ manifest }) => manifest.version)).size).toBe(1)
     const names = packages.map(({ manifest }) => manifest.name)
     for (const [index, { manifest }] of packages.entries()) {
@@ -58,7 +58,7 @@ describe('a package', () => {
     return findProblems(await pack(home, home))
   }
 
-  it('that others could not use is refused, with all that is wrong', async () => {
+  it('that others could not use is refused, with everything that is wrong', async () => {
     const manifest = {
       name: 'broken',
       type: 'module',

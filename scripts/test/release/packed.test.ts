@@ -8,7 +8,7 @@ import { compileConsumer, MAX_INSTANTIATIONS, PROJECTS } from '../../release/try
 import { ROOT } from '../../start/root.ts'
 
 const HOME = join(ROOT, 'packages/sdk')
-/** Below node_modules, so that zod and vitest are found; the package that is found first is the packed one. */
+/** Below node_modules, so that zod and vitest are found, and the packed package comes before the source. */
 const SHELF = join(HOME, 'node_modules')
 
 let folder: string
@@ -18,12 +18,12 @@ beforeAll(async () => {
   await mkdir(installed, { recursive: true })
   const { tarball } = await pack(HOME, folder)
   await unpack(tarball, installed)
-  // A package of its own: inside of ours the name of the SDK means its source.
+  // A package of its own: inside ours the name of the SDK resolves to its source.
   await writeFile(join(folder, 'package.json'), JSON.stringify({ private: true, type: 'module' }))
 })
 afterAll(() => rm(folder, { recursive: true, force: true }))
 
-describe('the types that are published', () => {
+describe('the published types', () => {
   it.each(PROJECTS)('compile strictly in a program: $type, $resolution', async (project) => {
     const home = join(folder, `${project.type}-${project.resolution}`)
     const instantiations = await compileConsumer(home, project)
@@ -31,7 +31,7 @@ describe('the types that are published', () => {
     expect(instantiations).toBeLessThanOrEqual(MAX_INSTANTIATIONS)
   })
 
-  it('say all that types.test.ts expects of those in the source', async () => {
+  it('pass types.test.ts like those of the source', async () => {
     await cp(join(HOME, 'test/types.test.ts'), join(folder, 'types.test.ts'))
     const options = { noEmit: true, skipLibCheck: true, lib: ['ES2023', 'DOM', 'DOM.AsyncIterable'] }
     await compile(folder, { resolution: 'NodeNext', files: ['types.test.ts'], options })

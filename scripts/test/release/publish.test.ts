@@ -11,7 +11,7 @@ import { publish } from '../../release/publish.ts'
 
 type Document = { readonly name: string; readonly versions: Record<string, unknown> }
 
-/** As much of a registry as a publisher needs. */
+/** The parts of a registry that publishing needs. */
 async function startRegistry() {
   const documents = new Map<string, Document>()
   const names: string[] = []
@@ -53,7 +53,7 @@ function listen() {
   return { lines, say: (line: string) => void lines.push(line) }
 }
 
-it('a dry run says what would be published, and publishes nothing', async () => {
+it('a dry run prints what would be published, and publishes nothing', async () => {
   const { names, args } = await startRegistry()
   const { lines, say } = listen()
   await publish(await makePackages('0.0.0'), { isTrial: true, say, args })
@@ -64,7 +64,7 @@ it('a dry run says what would be published, and publishes nothing', async () => 
   expect(names).toEqual([])
 })
 
-it('packages are published in their order, and those that are there already are not published again', async () => {
+it('packages are published in their order, and existing versions are not published again', async () => {
   const { names, args } = await startRegistry()
   const packages = await makePackages('1.0.0')
   await publish(packages.slice(0, 1), { isTrial: false, say: () => {}, args })
@@ -74,7 +74,7 @@ it('packages are published in their order, and those that are there already are 
   expect(names).toEqual(['@made-up/first', '@made-up/second'])
 })
 
-it('what has no version yet is not published', async () => {
+it('packages without a version yet are not published', async () => {
   const { names, args } = await startRegistry()
   const publishing = publish(await makePackages('0.0.0'), { isTrial: false, say: () => {}, args })
   await expect(publishing).rejects.toThrow('changeset version')
