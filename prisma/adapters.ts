@@ -12,7 +12,7 @@ export function dialectOf(url: string): Dialect {
   return url.startsWith('file:') ? 'sqlite' : 'postgres'
 }
 
-/** Prisma's own driver adapters, extended to serve everything that its schema engine asks. */
+/** Prisma's own driver adapters, extended with what its schema engine needs. */
 export function adapterFor(url: string): SqlMigrationAwareDriverAdapterFactory {
   return dialectOf(url) === 'sqlite' ? sqlite(url) : postgres(url)
 }
@@ -30,7 +30,7 @@ function sqlite(url: string): SqlMigrationAwareDriverAdapterFactory {
   }
 }
 
-/** The engine puts some strings in double quotes, where SQLite as better-sqlite3 builds it sees names. */
+/** The engine puts some strings in double quotes, which SQLite as built by better-sqlite3 reads as names. */
 function withSingleQuotes(adapter: SqlDriverAdapter): SqlDriverAdapter {
   const queryRaw = adapter.queryRaw.bind(adapter)
   adapter.queryRaw = (query) =>
@@ -38,7 +38,7 @@ function withSingleQuotes(adapter: SqlDriverAdapter): SqlDriverAdapter {
   return adapter
 }
 
-/** The engine sends a whole migration as one statement, which better-sqlite3 prepares only if it is one. */
+/** The engine sends a whole migration as one statement; better-sqlite3 prepares only a single one. */
 function withScripts(adapter: SqlDriverAdapter): SqlDriverAdapter {
   adapter.executeRaw = async ({ sql }) => {
     await adapter.executeScript(sql)
@@ -53,7 +53,7 @@ function postgres(url: string): SqlMigrationAwareDriverAdapterFactory {
     provider: factory.provider,
     adapterName: factory.adapterName,
     connect: async () => withChar(await factory.connect()),
-    // The adapter's own would connect to the real database, when that is given as a URL, and would
+    // The adapter's own method would connect to the real database, when that is given as a URL, and would
     // drop the shadow while it is still connected to it.
     async connectToShadowDb() {
       const name = `prisma_migrate_shadow_db_${crypto.randomUUID()}`

@@ -13,7 +13,7 @@ const HOME = fileURLToPath(new URL('../apps/api/', import.meta.url))
 const build = await rolldown({
   input: join(HOME, 'src/control.ts'),
   platform: 'node',
-  // What both have must be there once.
+  // Dependencies of both must be in the bundle once.
   external: ['@oncue/core', 'zod'],
 })
 const { output } = await build.write({

@@ -8,11 +8,11 @@ import {
 type ToSql = (column: NamedColumn) => string
 
 const asJson = ({ type }: NamedColumn) => type === 'json' || type === 'jsonb'
-/** In JSON that a function is given, JSON is text: a null inside JSON would be no value at all. */
+/** In JSON arguments of a function, JSON columns are text: a null inside JSON would read as a missing value. */
 const given: ToSql = (column) => (asJson(column) ? 'text' : COLUMN_TYPES[column.type].postgres)
 const cast: ToSql = (column) => (asJson(column) ? `::${column.type}` : '')
 
-/** What stands for `{{name}}` in postgres/functions/*.sql. */
+/** The texts for `{{name}}` in postgres/functions/*.sql. */
 export function columnLists(): Record<string, string> {
   const [claimed, extras, kept] = [jobColumns('claim'), jobColumns('extras'), jobColumns('history')]
   const [enqueued, replaced, requeued] = [

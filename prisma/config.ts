@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
 export const prismaCli = fileURLToPath(import.meta.resolve('prisma/build/index.js'))
 
 /**
- * The environment of every `prisma` command that we start.
+ * The environment of every `prisma` command that we run.
  *
  * The CLI downloads a schema engine before any command, even those that never use it, and fails
  * where only the npm registry can be reached. Naming an existing file as the engine stops that:

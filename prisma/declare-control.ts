@@ -1,6 +1,6 @@
 /**
- * Part of the build of packages/db: the declarations of Control must compile in projects that have no Prisma. Of the
- * generated client they need only that there is one.
+ * Part of the build of packages/db: the declarations of Control must compile in projects that have no Prisma. They
+ * only need a declaration of the generated client.
  */
 import { readFile, writeFile } from 'node:fs/promises'
 

@@ -1,6 +1,6 @@
 /**
- * What would have to change in a live database to make it what schema.prisma says. Prints nothing
- * and exits with 0 when there is nothing, with 2 when there is something.
+ * The changes that would make a live database match schema.prisma. Prints nothing
+ * and exits with 0 when there are none, with 2 when there are some.
  */
 import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'

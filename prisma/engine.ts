@@ -21,7 +21,7 @@ export async function openEngine(
   return { engine, explain }
 }
 
-/** What TypeScript's library for Node does not declare, as far as it is used here. */
+/** Declarations that TypeScript's library for Node lacks, as far as they are used here. */
 interface WasmApi {
   instantiate(
     bytes: Uint8Array,
@@ -29,12 +29,12 @@ interface WasmApi {
   ): Promise<{ instance: { exports: { __wbindgen_start(): void } } }>
 }
 
-/** By hand: Node imports WebAssembly modules by itself only with a warning on the console. */
+/** Loaded explicitly, because Node's own import of WebAssembly prints a warning. */
 async function instantiate(): Promise<void> {
   const glue = import.meta.resolve('@prisma/schema-engine-wasm/schema_engine_bg')
   const bytes = await readFile(new URL('./schema_engine_bg.wasm', glue))
   const { WebAssembly } = globalThis as unknown as { WebAssembly: WasmApi }
-  // Where the engine leaves the reason before it panics.
+  // Where the engine stores the reason before it panics.
   Object.assign(globalThis, { PRISMA_WASM_PANIC_REGISTRY: { set_message: reportPanic } })
   const { instance } = await WebAssembly.instantiate(bytes, { './schema_engine_bg.js': bindings })
   bindings.__wbg_set_wasm(instance.exports)

@@ -23,10 +23,10 @@ export async function readSources(): Promise<Record<string, string>> {
 const named = (of: string, values: object) =>
   Object.entries(values).map(([name, value]) => [`${of}.${name}`, String(value)])
 
-/** `{{limits.topicLength}}`, `{{defaults.queue}}`: what the SQL API checks and fills in as packages/core does. */
+/** `{{limits.topicLength}}`, `{{defaults.queue}}`: values of packages/core that the SQL API checks and fills in. */
 const limits = Object.fromEntries([...named('limits', LIMITS), ...named('defaults', DEFAULTS)])
 
-/** The constant that packages/db calls the functions by. */
+/** The constant by which packages/db calls the functions. */
 export function renderConstant({ hash, sql }: FunctionSet): string {
   const names = namesIn(sql).sort()
   return `// Written by prisma/generate.ts from prisma/postgres/functions. Do not edit.
@@ -40,14 +40,14 @@ ${names.map((name) => `  | '${name}'`).join('\n')}
 }
 
 export interface BuildOptions {
-  /** What stands for `{{name}}` in a source. */
+  /** The text for `{{name}}` in a source. */
   readonly columns?: Readonly<Record<string, string>>
   readonly schema?: string
 }
 
 /**
  * PL/pgSQL keeps its first plan, which may have been made on an empty table: without these settings it can be a
- * sequential scan that never goes away.
+ * sequential scan that is used for ever.
  */
 const STANDARD = [
   'enable_seqscan = off',
@@ -59,8 +59,8 @@ const STANDARD = [
 ]
 
 /**
- * Everything of ours is named with its schema. What is not, such as `json_build_object`, is Postgres' own, whatever
- * functions of the same name other roles may have made in a schema of the caller's search path.
+ * Everything of ours is named with its schema. Names without one, such as `json_build_object`, must be Postgres' own,
+ * whatever functions of the same name other roles may have created in a schema of the caller's search path.
  */
 const SEARCH_PATH = 'search_path = pg_catalog, pg_temp'
 
@@ -71,8 +71,8 @@ const HEADER = `-- Written by generate.ts from functions/*.sql. Do not edit.
 const API_HEADER = '-- The SQL API, by these names. It calls the newest set that is installed.\n'
 
 /**
- * Makes one set of the sources (name → text): planner settings and column lists filled in, each statement
- * after those it needs to exist. Pure.
+ * Builds one set from the sources (name → text): planner settings and column lists filled in, each statement
+ * after those it depends on. Pure.
  */
 export function buildFunctions(
   sources: Readonly<Record<string, string>>,

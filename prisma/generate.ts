@@ -1,7 +1,7 @@
 /**
  * Writes both Prisma schemas from models.prisma, the set of Postgres functions from postgres/functions, and
- * generates both clients into packages/db. `--check` writes nothing and fails, with their names, when files are not
- * what their sources give. `--missing` only generates clients that are not there, for commands that should start
+ * generates both clients into packages/db. `--check` writes nothing and fails, with their names, when files do not
+ * match their sources. `--missing` only generates clients that are missing, for commands that should start
  * at once.
  */
 import { execFile } from 'node:child_process'

@@ -17,7 +17,7 @@ interface Request {
   params?: unknown
 }
 
-/** Where the CLI's name for a method is not the engine's. */
+/** Methods for which the CLI and the engine have different names. */
 const RENAMED: Record<string, string> = { getDatabaseVersion: 'version' }
 
 const { values, positionals } = parseArgs({
@@ -58,7 +58,7 @@ async function respond(method: string, params: unknown): Promise<{ result: unkno
   }
 }
 
-/** The CLI leaves it to the engine to have a diff printed. */
+/** The CLI expects the engine to have a diff printed. */
 function print(content: string | null): void {
   if (content) send({ id: 1, method: 'print', params: { content } })
 }

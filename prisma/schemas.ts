@@ -10,7 +10,7 @@ export const schemaPath = (dialect: Dialect) => new URL(`./${dialect}/schema.pri
 /** The Prisma schema of one dialect, written from the one description of the tables. */
 export async function renderSchema(dialect: Dialect): Promise<string> {
   const models = await readFile(new URL('./models.prisma', import.meta.url), 'utf8')
-  // The introduction of models.prisma speaks of that file; the copies get their own.
+  // The header of models.prisma is about that file; the generated schemas get their own.
   const blocks = models.slice(models.search(/^(\/\/\/|enum|model)/m))
   return `${header(dialect)}\n${dialect === 'postgres' ? inSchema(blocks) : withPrefix(blocks)}`
 }
@@ -34,14 +34,14 @@ datasource db {
 `
 }
 
-/** Postgres: everything lives in the schema `oncue`, out of the way of the host's own tables. */
+/** Postgres: everything is in the schema `oncue`, apart from the host's own tables. */
 function inSchema(blocks: string): string {
   return blocks
     .replace(/^( +@@map\(.*\))$/gm, '$1\n  @@schema("oncue")')
     .replace(/^enum [\s\S]*?\n(?=\}$)/gm, '$&\n  @@schema("oncue")\n')
 }
 
-/** SQLite has no schemas and no native types: names carry a prefix instead. Nor functions. */
+/** SQLite has no schemas, native types or functions: names have a prefix instead. */
 function withPrefix(blocks: string): string {
   return blocks
     .replace(/\n\/\/\/ Postgres only:[\s\S]*?\n\}\n/g, '')

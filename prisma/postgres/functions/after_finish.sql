@@ -1,4 +1,4 @@
--- What follows when runs ended for good: their slots and keys are free, their dependants told.
+-- The consequences of runs that ended their jobs: slots and keys are freed, dependants released.
 create function oncue.after_finish(p_now timestamptz, p_ids uuid[], p_completed boolean, p_keyed uuid[]) returns void
   language plpgsql
 as $$

@@ -1,6 +1,6 @@
 -- planner: enable_seqscan = off, enable_bitmapscan = off, jit = off
--- The levels that ageing serves first: waiting for ageing_ms counts as much as one step of priority. Of each priority,
--- up to `due`, the jobs that have waited long enough to come before those of the next level.
+-- The levels that ageing serves first: waiting for ageing_ms counts as much as one step of priority. For each priority,
+-- up to `due`: the jobs that have waited long enough to come before those of the next level.
 create function oncue.aged_levels(p_now timestamptz, p_queue text, p_ageing_ms integer,
     out priorities smallint[], out dues timestamptz[])
   language sql stable

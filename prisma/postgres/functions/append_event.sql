@@ -1,5 +1,5 @@
--- Appends an event to the stream of each job. Another appender may take the version first; then
--- the next one is tried.
+-- Appends an event to the stream of each job. If another writer takes the version first, the next
+-- version is tried.
 create function oncue.append_event(p_now timestamptz, p_ids uuid[], p_type text, p_data json[]) returns void
   language plpgsql
 as $$

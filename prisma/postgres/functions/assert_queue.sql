@@ -1,4 +1,4 @@
--- Refuses a key that a job of another queue has, live or finished. Does not name the job: the caller may not know of it.
+-- Refuses a key that a job of another queue has, live or finished. Does not name the job, which the caller may not see.
 create function oncue.assert_queue(p_id uuid, p_queue text) returns void
   language plpgsql
 as $$

@@ -1,5 +1,5 @@
--- Cancels what waits; asks what runs. Skips what is locked: it is being claimed or settled this
--- moment, and the caller tries those again (reason BUSY).
+-- Cancels waiting jobs, and asks running ones to stop. Skips locked ones: they are being claimed or settled at this
+-- moment, and the caller retries them (reason BUSY).
 create function oncue.cancel(p_now timestamptz, p_ids uuid[], p_as_of timestamptz, p_by text)
   returns table (reason text, count integer, busy uuid[])
   language plpgsql

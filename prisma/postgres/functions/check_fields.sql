@@ -1,5 +1,5 @@
 -- planner: none
--- Refuses a value that is no object, and unknown fields: they are typing errors.
+-- Refuses a value that is not an object, and unknown fields, which are typing errors.
 create function oncue.check_fields(p_path text, p_value jsonb, p_known text[]) returns void
   language plpgsql
 as $$

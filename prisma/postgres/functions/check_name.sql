@@ -1,5 +1,5 @@
 -- planner: none
--- The rules of names.ts in packages/core/src/job: names are well formed, and not Oncue's own.
+-- The rules of names.ts in packages/core/src/job: names are well formed, and not reserved for Oncue.
 create function oncue.check_name(p_kind text, p_name text) returns void
   language plpgsql
 as $$

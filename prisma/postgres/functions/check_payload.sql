@@ -20,7 +20,7 @@ begin
   if length(p_json) - length(translate(p_json, '[{', '')) <= {{limits.jsonDepth}}
     and p_json !~ '\\u|__proto__|\d{16}|(?:^|[\s:,[])-?[\d.]+[eE][\d+]' then return; end if;
 
-  -- A backslash that is itself escaped begins no escape.
+  -- An escaped backslash does not begin an escape.
   v_text := replace(p_json, '\\', '  ');
   if strpos(v_text, '\u0000') > 0 then
     perform oncue.refuse('INVALID_TEXT', format('%s contains a NUL character', p_what),

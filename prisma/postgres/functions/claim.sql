@@ -6,8 +6,8 @@
 -- ready index. A transaction left open anywhere keeps vacuum from removing the entries of finished jobs, and
 -- without the mark each claim would walk all of them again.
 --
--- The last row names the queues in which marks must stay behind, because the claim has not seen all that is due:
--- `stopped` queues were paused or at their limit, and seen as far as the last job taken; in `skipped` queues, jobs
+-- The last row names the queues in which marks must not move, because the claim has not seen all due jobs:
+-- `stopped` queues were paused or at their limit, and read up to the last job taken; in `skipped` queues, jobs
 -- were left behind before that.
 create function oncue.claim(
   p_now timestamptz, p_worker uuid, p_lease_ms integer, p_queues text[], p_topics text[], p_limit integer,
@@ -92,7 +92,7 @@ begin
           v_room := v_room - cardinality(v_ready.rows);
         end if;
         if v_ready.expired is not null then
-          -- A first crash can be claimed again at once.
+          -- After a first crash a job can be claimed again at once.
           perform oncue.crash(v_now, v_ready.expired);
         end if;
         if v_ready.again is not null then
@@ -101,7 +101,7 @@ begin
         end if;
         exit levels when v_room = 0;
         exit when not v_ready.cleared;
-        -- Jobs in the way were moved: look at this level again, within reason.
+        -- Jobs were throttled: search this level again, a limited number of times.
         v_looks := v_looks + 1;
         if v_looks > 20 then
           v_next_due := v_now;
@@ -118,7 +118,7 @@ begin
       end if;
     end loop;
     if v_room = 0 and v_queue.ageing_ms is not null then
-      -- Levels were served out of order: the last job says nothing about those above it.
+      -- Levels were served out of order: the last job says nothing about the levels above it.
       v_skipped := v_skipped || v_queue.name;
     elsif v_room = 0 and v_left > 0 then
       v_stopped := v_stopped || v_queue.name;

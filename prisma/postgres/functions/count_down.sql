@@ -1,4 +1,4 @@
--- Counts down what jobs wait for: each as often as it is named. Those that wait for nothing more are ready.
+-- Counts down how many parents jobs wait for: each as often as it is named. Those that wait for none are ready.
 create function oncue.count_down(p_now timestamptz, p_ids uuid[]) returns void
   language plpgsql
 as $$

@@ -1,5 +1,5 @@
--- Runs whose worker is dead, or whose lease is over. The rows are locked by the caller, who may hold slots: so runs
--- with dependants that are locked by others are left for the next time.
+-- Runs whose worker is dead, or whose lease has expired. The rows are locked by the caller, who may hold slots: so runs
+-- whose dependants are locked by others are left for the next poll.
 -- A crash charges only runs that had started. The rule is crashVerdict() of @oncue/core.
 create function oncue.crash(p_now timestamptz, p_ids uuid[], out released integer, out failed integer)
   language plpgsql

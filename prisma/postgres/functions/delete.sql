@@ -14,7 +14,7 @@ begin
       and not exists (select from oncue.deps d where d.parent_id = any (array[j.id]))
     for update skip locked
   ) l;
-  -- Once more, now that the rows are locked: an edge that was committed meanwhile may have been checked.
+  -- Checked again, now that the rows are locked: an edge may have been committed and checked meanwhile.
   v_live := array(select unnest(v_live) except select d.parent_id from oncue.deps d where d.parent_id = any (v_live));
   perform oncue.forget_meta(v_live);
   delete from oncue.jobs j where j.id = any (v_live);

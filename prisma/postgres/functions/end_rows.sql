@@ -1,5 +1,5 @@
 -- Ends jobs that are not running (blocked or pending), which the caller has locked, and returns
--- which. Their own dependants are the caller's affair.
+-- which. The caller handles their dependants.
 create function oncue.end_rows(p_now timestamptz, p_ids uuid[], p_status oncue."Status", p_error json) returns uuid[]
   language plpgsql
 as $$
@@ -28,7 +28,7 @@ begin
     from gone where id in (select k.id from kept k) group by queue, topic
   )
   select array_agg(id) into v_ended from gone;
-  -- A job that waited for the run that it replaces gives the key back: that run holds it until it ends.
+  -- A job that waited for the run that it replaces gives the key back to that run, which holds it until it ends.
   select array_agg(d.job_id), array_agg(j.id) into v_replacing, v_runs
     from oncue.deps d join oncue.jobs j on j.id = any (array[d.parent_id]) and j.replaced_by = d.job_id
     where d.job_id = any (v_ended);

@@ -1,10 +1,11 @@
--- Jobs with a key: whether a job is made is decided by the row in `keys`, which two enqueues cannot both insert. Those
+-- Jobs with a key: the row in `keys`, which two enqueues cannot both insert, decides whether a job is created. Those
 -- that reserve_keys has taken the key for are written together, the others one by one. p_jobs is a JSON array of
--- {id, queue and whatever else a new job has in its columns, by their names, big, uniqueMs, onConflict, ifRunning,
+-- {id, queue and the other columns of a new job, by their names, big, uniqueMs, onConflict, ifRunning,
 --  onceKey, onceMs, sameQueue, runAt, delayMs, after};
--- JSON is text in it, because a null inside JSON would be no value at all. big is a payload over the inline limit. onceKey is an
--- idempotency key or one of Oncue's own. Returns which job stands for each, and whether it was created, existed or
--- was replaced. Other builds call it through enqueue_jobs: fields may be added, and those that are missing are null.
+-- JSON columns are text in it, because a null inside JSON would read as missing. big is a payload over the inline
+-- limit. onceKey is an idempotency key or one of Oncue's own. Returns the resulting job for each, and whether it was
+-- created, existed or was replaced. Other builds call it through enqueue_jobs: fields may be added, and missing ones
+-- are null.
 create function oncue.enqueue_keyed(p_now timestamptz, p_jobs json)
   returns table (n integer, job_id uuid, outcome text)
   language plpgsql
@@ -83,13 +84,13 @@ begin
         end if;
         v_status := null;
         if v."onConflict" = 'replace' then
-          -- Locked by take_key, unless it is over.
+          -- Locked by take_key, unless it has ended.
           select j.status into v_status from oncue.jobs j where j.id = v_key.job_id;
         end if;
 
         if v."onConflict" = 'existing' or v_status in ('pending', 'blocked') then
           job_id := v_key.job_id; outcome := 'existing';
-          -- The key that was just taken stands for the job that is there, not for one that is not.
+          -- The idempotency key that was just taken must name the existing job, not the one that is not created.
           update oncue.keys k set job_id = v_key.job_id
             where k.topic = v.topic and k.key = v."onceKey" and k.job_id = v.id;
           if v."onConflict" = 'replace' then
@@ -102,7 +103,7 @@ begin
           continue;
         end if;
 
-        -- It runs already, or is over: the new job takes its place.
+        -- It already runs, or has ended: the new job replaces it.
         update oncue.keys k set job_id = v.id, until = v_now + v."uniqueMs" * interval '1 millisecond'
           where k.topic = v_key.topic and k.key = v_key.key;
         if v_status = 'processing' then
@@ -126,7 +127,7 @@ begin
        case when v_deps = 0 then v_due end,
        (case when v_deps = 0 then 'pending' else 'blocked' end)::oncue."Status", v_deps);
     if v_runs is not null then
-      -- Released by whatever ends that run, as every dependant is. It cannot have ended: its row is locked.
+      -- The end of that run releases it, like every dependant. The run cannot have ended: its row is locked.
       insert into oncue.deps (job_id, parent_id, policy) values (v.id, v_runs, 'go_on');
     end if;
     if v.meta is not null then
@@ -138,7 +139,7 @@ begin
     return next;
   end loop;
   if v_keys.reserved is not null then
-    -- Those that were not needed.
+    -- Reserved keys that were not needed.
     delete from oncue.keys k where k.job_id = v_keys.reserved and k.until = '-infinity';
   end if;
 end $$;

@@ -1,6 +1,6 @@
--- What the SQL API `oncue.enqueue` does: prepareJob of packages/core for callers without packages/core. What the
--- options do not say comes from the definition that the topic's workers announced. The payload's schema is the worker's
--- to check. An option that is null counts as absent.
+-- The work of the SQL API `oncue.enqueue`: prepareJob of packages/core for callers without packages/core. Options that
+-- are absent come from the definition that the topic's workers announced. The worker checks the payload against its
+-- schema. An option that is null counts as absent.
 create function oncue.enqueue_one(p_topic text, p_payload json, p_options json) returns uuid
   language plpgsql
 as $$
@@ -68,7 +68,7 @@ begin
     if v_unique ->> 'ifRunning' is not null and v_on_conflict <> 'replace' then
       perform oncue.refuse('INVALID_INPUT', 'options.unique.ifRunning needs onConflict: replace', 'Send both, or neither.');
     end if;
-    -- A payload fits the schema of its own topic only.
+    -- A payload is valid only for the schema of its own topic.
     if v_unique ->> 'scope' = 'all' and v_on_conflict = 'replace' then
       perform oncue.refuse('INVALID_INPUT', 'options.unique: a key with scope all cannot replace, because its job may be of another topic',
         'Use the scope topic, or another onConflict.');
@@ -125,7 +125,7 @@ begin
       select v_made.job_id, p, v_on_parent_failure from unnest(v_parents) as p on conflict do nothing;
     perform oncue.link(v_now, array[v_made.job_id]);
   elsif coalesce(v_run_at <= v_now + interval '1 second', coalesce(v_delay, 0) = 0) then
-    -- Heard by sleeping workers at the commit.
+    -- Idle workers are notified at the commit.
     perform pg_notify('oncue', v_queue);
   end if;
   return v_made.job_id;

@@ -1,4 +1,4 @@
--- Removes jobs that no other job waits for, with all that belongs to them.
+-- Removes jobs that no other job waits for, with everything that belongs to them.
 create function oncue.forget(p_now timestamptz, p_ids uuid[]) returns void
   language plpgsql
 as $$

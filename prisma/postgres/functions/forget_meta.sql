@@ -1,4 +1,4 @@
--- The contrary, for jobs that are about to go: their meta tells which rows are theirs.
+-- The reverse of index_meta, for jobs that are about to be removed: their meta shows which rows are theirs.
 create function oncue.forget_meta(p_ids uuid[]) returns void
   language plpgsql
 as $$

@@ -1,7 +1,7 @@
--- Looks after the runs of a full slot whose recorded lease end has passed. A run that is over, however that
--- happened, gives its place back; one whose lease is over does if p_crash. Returns whether there is
--- more room than before. The slot is locked by the caller, so no other run takes it meanwhile. A settle takes its
--- rows of slot_runs first and the slot then: those rows are skipped here.
+-- Checks the runs of a full slot whose recorded lease end has passed. A run that is over, for any reason,
+-- gives its slot back; one whose lease has expired does so if p_crash. Returns whether there is
+-- more room than before. The slot is locked by the caller, so no other run takes it meanwhile. A settle locks its
+-- rows of slot_runs first and then the slot: those rows are skipped here.
 create function oncue.free_overdue(p_now timestamptz, p_slot oncue.slots, p_crash boolean) returns boolean
   language plpgsql
 as $$

@@ -1,7 +1,7 @@
--- Extends the leases of the runs that are still the caller's and returns those that are not, those whose rows
--- are locked, and those that were asked to stop. Parks them too: visible_at moves to the end of the lease, so
--- that thousands of long runs do not stand at the head of the ready index, and a dead worker's runs
--- come back by themselves.
+-- Extends the leases of runs that the caller still owns, and returns those that it does not, those whose rows
+-- are locked, and those that were asked to stop. Also moves their visible_at to the end of the lease, so
+-- that thousands of long runs are not at the head of the ready index, and a dead worker's runs
+-- become claimable by themselves.
 create function oncue.heartbeat(
   p_now timestamptz, p_worker uuid, p_lease_ms integer, p_ids uuid[], p_runs integer[], p_started boolean[]
 ) returns table (kind text, lost_id uuid, lost_run integer)
@@ -15,9 +15,9 @@ declare
   v_kept_runs integer[];
   v_cancelled uuid[];
 begin
-  -- A lease that is over is extended too if the job was not taken. Rows that are locked are mostly being
-  -- settled this moment, by this worker or by the one that took over. To wait for them with others in hand could be
-  -- a circle, so they are named, and the caller tries those again.
+  -- An expired lease is extended too if no other worker has taken the job. Locked rows are mostly being
+  -- settled at this moment, by this worker or by the one that took over. Waiting for them while holding others could
+  -- deadlock, so they are returned, and the caller retries them.
   v_rows := array(
     select j.ctid from oncue.jobs j
     where j.id = any (p_ids) and j.status = 'processing' and j.locked_by = p_worker

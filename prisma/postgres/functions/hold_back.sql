@@ -1,6 +1,6 @@
--- Of jobs of a queue that could start, those that may: the `rows` whose concurrency key has room take its slots. The others are
--- `held`: they leave the ready index and are promoted by the settle that frees a slot, so that a full key never stands
--- at the head. Jobs of a slot that another claim has locked are left as they are, until `again`.
+-- Returns those of a queue's ready jobs that may start: the `rows` whose concurrency key has room take its slots. The
+-- others are `held`: they leave the ready index and are promoted by the settle that frees a slot, so that a full key
+-- never blocks its head. Jobs of a slot that another claim has locked are left unchanged, until `again`.
 create function oncue.hold_back(
   p_now timestamptz, p_until timestamptz, p_queue text, p_rows tid[], out rows tid[], out held boolean, out again timestamptz)
   language plpgsql
@@ -18,13 +18,13 @@ begin
     select 'k:' || j.concurrency_key as key, min(j.concurrency_limit)::integer as max, min(j.visible_at) as first,
       array_agg(c.tid order by c.n) as rows
     from unnest(p_rows) with ordinality as c(tid, n)
-    -- The offset keeps the condition out of the lookup: by it, it could be a walk along jobs_keyed.
+    -- The offset keeps the condition out of the lookup, which could otherwise become a walk along jobs_keyed.
     cross join lateral (select * from oncue.jobs j where j.ctid = c.tid offset 0) j
     where j.concurrency_key is not null
     group by 1 order by 1
   loop
     select * into v_slot from oncue.slots s where s.key = v_group.key for update skip locked;
-    -- Another claim that makes the same slot is not waited for: it may wait for a slot of this one.
+    -- Does not wait for another claim that creates the same slot: that one may wait for a slot of this claim.
     if not found and pg_try_advisory_xact_lock('oncue.slots'::regclass::int, hashtext(v_group.key)) then
       insert into oncue.slots (key, since) values (v_group.key, p_now) on conflict do nothing returning * into v_slot;
     end if;
@@ -42,8 +42,8 @@ begin
       perform oncue.take_slots(p_now, p_until, v_slot, v_group.rows[1:v_taken]);
     end if;
     if v_taken < cardinality(v_group.rows) then
-      -- With those in hand go others of this key that stand behind them: each is moved once, however many there are.
-      -- Only of this queue: one that is ready elsewhere shows that it is not claimed there (promote).
+      -- Further jobs of this key behind those in hand are throttled with them: each once, however many there are.
+      -- Only of this queue: a ready job in another queue shows that it is not claimed there (promote).
       update oncue.jobs j set visible_at = null
       where j.ctid = any (v_group.rows[v_taken + 1:] || array(
         select h.ctid from oncue.jobs h
@@ -54,13 +54,13 @@ begin
       v_refused := v_refused || v_group.rows[v_taken + 1:];
       held := true;
     end if;
-    -- Each start under a rate names its successor for the moment when its own place is free again.
+    -- Each start under a rate has a successor, for the moment when its own place in the interval is free again.
     if v_slot.rate_count is not null then
       if v_taken > 0 then
         perform oncue.promote(
           p_now, p_now + v_slot.rate_ms * interval '1 millisecond', v_group.key, v_taken, p_queue);
       end if;
-      -- Runs that started before any job waited have none.
+      -- Runs that started before any job was throttled have none.
       if not v_slot.waiting then
         foreach v_start in array oncue.recent_starts(p_now, v_slot) loop
           perform oncue.promote(

@@ -1,4 +1,4 @@
--- So that lists find a live job by its meta.
+-- Writes the rows by which lists find a live job by its meta.
 create function oncue.index_meta(p_id uuid) returns void
   language plpgsql
 as $$

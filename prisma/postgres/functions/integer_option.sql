@@ -5,7 +5,7 @@ create function oncue.integer_option(p_path text, p_value jsonb, p_min bigint, p
 as $$
 begin
   if p_value is null or p_value = 'null' then return null; end if;
-  -- Not in one condition: text is no number.
+  -- Nested, because the casts would fail for a text.
   if jsonb_typeof(p_value) = 'number' then
     if trunc(p_value::numeric) = p_value::numeric and p_value::numeric between p_min and p_max then
       return p_value::numeric::bigint;

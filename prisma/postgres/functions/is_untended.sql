@@ -1,5 +1,5 @@
 -- planner: enable_seqscan = off, enable_bitmapscan = off, jit = off
--- Whether tend has something to look at.
+-- Whether tend has something to do.
 create function oncue.is_untended() returns boolean
   language plpgsql
 as $$

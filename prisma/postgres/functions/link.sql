@@ -1,5 +1,5 @@
--- After jobs and their edges were written: refuses edges to nowhere, and resolves those to parents
--- that have ended already. Only edges of these jobs: other dependants of the same parents stay unlocked,
+-- After jobs and their edges were written: refuses edges to unknown jobs, and resolves those to parents
+-- that have ended already. Touches only edges of these jobs: other dependants of the same parents stay unlocked,
 -- because the transaction may be the caller's and stay open for long.
 create function oncue.link(p_now timestamptz, p_ids uuid[]) returns void
   language plpgsql
@@ -38,7 +38,7 @@ begin
     where d.job_id = any (p_ids) and d.policy in ('stop', 'cancel')
       and exists (select from oncue.history h where h.id = any (array[d.parent_id]));
   if v_stopped is not null or v_cancelled is not null then
-    -- New jobs are waited for by new jobs alone.
+    -- Only new jobs can wait for new jobs.
     perform oncue.release_dependants(v_now,
       oncue.end_rows(v_now, v_stopped, 'failed', oncue.parent_failed())
         || oncue.end_rows(v_now, v_cancelled, 'cancelled', null), false);

@@ -1,5 +1,5 @@
--- Locks the dependants of parents that have ended, as far as they are free, and returns the parents of those
--- that are not. Of a parent that did not complete, only the dependants that do not go on waiting for it.
+-- Locks the dependants of ended parents that are not locked by others, and returns the parents of those
+-- that are. For a parent that did not complete, only the dependants that do not keep waiting for it.
 create function oncue.lock_dependants(p_parents uuid[], p_unsuccessful uuid[]) returns uuid[]
   language plpgsql
 as $$

@@ -1,5 +1,5 @@
 -- planner: none
--- A UUID v7: the time, and what a random one has behind its version.
+-- A UUID v7: the time, and the random bits of a UUID v4.
 create function oncue.new_job_id(p_now timestamptz) returns uuid
   language sql volatile
 begin atomic

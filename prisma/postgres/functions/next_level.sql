@@ -3,7 +3,7 @@
 -- one above that. It steps from one distinct priority to the next, so that a million jobs scheduled at a high priority
 -- are not walked to find a ready one at a low priority.
 --
--- SQL that the planner puts into the statement that calls it: a call of PL/pgSQL would be a fifth of an idle claim.
+-- Plain SQL, which the planner inlines into the calling statement: a call of PL/pgSQL would be a fifth of an idle claim.
 create function oncue.next_level(
   p_queue text, p_below integer,
   p_mark_queue text[], p_mark_priority smallint[], p_mark_at timestamptz[], p_mark_id uuid[])

@@ -1,7 +1,8 @@
--- Gives the next throttled jobs of a concurrency key their turn, at p_at or when they are due. A promoted job takes no slot
+-- Promotes the next throttled jobs of a concurrency key, at p_at or when they are due. A promoted job takes no slot
 -- until it is claimed. So a queue that has a ready job of this key and does not claim it (it is paused, it is full, it has
--- no worker) takes no turn from the others: its next jobs come on top, and the turns go to the queues that have none ready.
--- p_claiming is the queue that claims now, if one does: what it has in hand looks ready. The slot is locked by the caller.
+-- no worker) must not block the others: its next jobs are promoted in addition, and the free slots go to the queues that
+-- have none ready. p_claiming is the queue that claims now, if any: its jobs in hand look ready. The slot is locked by
+-- the caller.
 create function oncue.promote(p_now timestamptz, p_at timestamptz, p_key text, p_count integer, p_claiming text) returns void
   language plpgsql
 as $$
@@ -10,7 +11,7 @@ declare
   v_rows tid[];
 begin
   with recursive queues(name) as (
-    -- From one distinct queue to the next, instead of walking their jobs.
+    -- Steps from one distinct queue to the next, instead of walking their jobs.
     (select h.queue from oncue.jobs h where h.concurrency_key = v_key and h.visible_at is null order by h.queue limit 1)
     union all
     select (
@@ -27,7 +28,7 @@ begin
       from queues q where q.name is not null
     ) q
     cross join lateral (
-      -- First locked, then changed: within one statement, a row that another transaction has just changed would be missed.
+      -- Locked first, then changed: one statement for both would miss a row that another transaction has just changed.
       select j.ctid as tid, j.priority, j.run_at, j.id from oncue.jobs j
       where j.concurrency_key = v_key and j.queue = q.name and j.visible_at is null and j.status = 'pending'
       order by j.priority desc, j.run_at, j.id limit p_count

@@ -30,7 +30,7 @@ begin
       for update skip locked
     ) o;
   end if;
-  -- Once more, now that the rows are locked: an edge that was committed meanwhile may have been checked.
+  -- Checked again, now that the rows are locked: an edge may have been committed and checked meanwhile.
   v_ids := array(select unnest(v_ids) except select d.parent_id from oncue.deps d where d.parent_id = any (v_ids));
   if cardinality(v_ids) = 0 then return 0; end if;
   perform oncue.forget_meta(v_ids);

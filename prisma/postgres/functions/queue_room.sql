@@ -1,5 +1,5 @@
--- How many more runs a limited queue allows now, and when to look again if that is known. Locks its slot; one that
--- another claim has locked is full for a moment.
+-- How many more runs a limited queue allows now, and when to check again if that is known. Locks its slot; one that
+-- another claim has locked counts as full for the moment.
 create function oncue.queue_room(
   p_now timestamptz, p_queue text, out room integer, out again timestamptz, out slot oncue.slots)
   language plpgsql
@@ -12,7 +12,7 @@ begin
     return;
   end if;
   select r.room, r.again into room, again from oncue.room(p_now, slot, null) r;
-  -- Claims pass over a full queue, so they would not find the expired leases in it.
+  -- Claims skip a full queue, so they would not find the expired leases in it.
   if room = 0 and again is null and oncue.free_overdue(p_now, slot, true) then
     select r.room, r.again into room, again from oncue.room(p_now, slot, null) r;
   end if;

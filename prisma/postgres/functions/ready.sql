@@ -1,6 +1,6 @@
 -- planner: standard, enable_sort = off
--- Locks the next jobs of a level: `rows` may start, in claim order; the leases of `expired` are over. `cleared`: jobs
--- were in the way and no longer are, so that a second look finds others. `again`: jobs were left alone until then.
+-- Locks the next jobs of a level: `rows` may start, in claim order; the leases of `expired` have expired. `cleared`: jobs
+-- were throttled, so that a second search finds others. `again`: when to claim jobs that were left alone.
 create function oncue.ready(
   p_now timestamptz, p_until timestamptz, p_queue text, p_topics text[],
   p_priority smallint, p_due timestamptz, p_mark_at timestamptz, p_mark_id uuid, p_limit integer,

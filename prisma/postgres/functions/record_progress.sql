@@ -1,8 +1,8 @@
--- What runs report before they end: progress, cursor, events. Returns those that the caller no longer owns. A locked row
--- has a heartbeat or a settle under way, so it is waited for; while it is locked here, no settle can end the job between
--- the fence and the events. Updates come sorted by id, and are locked in that order.
+-- Updates of runs before they end: progress, cursor, events. Returns the runs that the caller no longer owns. A locked
+-- row has a heartbeat or a settle in progress, so it is waited for; while it is locked here, no settle can end the job
+-- between the fence and the events. Updates are sorted by id, and locked in that order.
 --
--- Row by row: joined as sets, the first plan, made on a small table, would walk all jobs for ever.
+-- Row by row: as a join of sets, the first plan, made on a small table, would walk all jobs for ever.
 create function oncue.record_progress(p_now timestamptz, p_updates json, p_worker uuid default null)
   returns table (stale_id uuid, stale_run integer)
   language plpgsql
@@ -37,7 +37,7 @@ begin
   if v_ids = '{}' then
     return;
   end if;
-  -- The events of a run keep their order, so all of them are written, or all of them again.
+  -- The events of a run must keep their order, so all of them are retried together.
   for v_try in 1..100 loop
     begin
       insert into oncue.events (job_id, version, type, data, created)

@@ -1,5 +1,5 @@
--- For an insert of jobs whose ids may have been used before: raises if a job of one of these ids has finished.
--- A function of its own sees what was committed while the insert waited for another transaction with the same id.
+-- For an insert of jobs whose ids may have been used before: raises an error if a job with one of these ids has finished.
+-- A separate function sees rows that were committed while the insert waited for another transaction with the same id.
 create function oncue.refuse_finished(p_ids uuid[]) returns void
   language plpgsql volatile
 as $$

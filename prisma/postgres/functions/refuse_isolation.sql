@@ -1,7 +1,7 @@
 -- planner: none
--- At another isolation than read committed our functions would look at an old snapshot: limits would be
--- exceeded, and what another transaction has just written would be waited for in vain. The store's own
--- connections ask for it; this refuses those that could not. Callers test first, because a call costs more.
+-- At an isolation level other than read committed our functions would read an old snapshot: limits would be
+-- exceeded, and rows that another transaction has just written would never be seen. The store's own
+-- connections set the level; this refuses those that could not. Callers check it first, because a call costs more.
 create function oncue.refuse_isolation() returns void
   language plpgsql
 as $$

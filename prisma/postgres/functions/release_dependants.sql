@@ -1,6 +1,6 @@
--- Tells dependants that their parents ended, and theirs, if they end with them: by a loop and not by
--- recursion, because a chain may be longer than a stack is deep. The parents' rows are gone from the
--- live table. Dependants that stay as they are, because they wait for a failed parent, are not locked.
+-- Releases or ends the dependants of parents that ended, and the dependants of those that end: in a loop instead of
+-- recursion, because a chain may be longer than the stack is deep. The parents' rows are gone from the
+-- live table. Dependants that keep waiting for a failed parent are not locked.
 create function oncue.release_dependants(p_now timestamptz, p_parents uuid[], p_completed boolean) returns void
   language plpgsql
 as $$
@@ -12,7 +12,7 @@ declare
 begin
   if not exists (select from oncue.deps) then return; end if;
   while cardinality(v_parents) > 0 loop
-    -- By id, because the last two parents of one job may end at the same moment.
+    -- Sorted by id, because the last two parents of one job may end at the same moment.
     perform from oncue.jobs j
       where j.id = any (array(
         select d.job_id from oncue.deps d where d.parent_id = any (v_parents) and (p_completed or d.policy <> 'wait')))

@@ -1,5 +1,5 @@
--- Gives a job that waits another payload, time, priority, meta and trace. It is new work: where a run of before had come
--- to is forgotten, and its steps end with the event. The row is locked by the caller.
+-- Gives a waiting job another payload, time, priority, meta and trace. It is new work: the state of the earlier run
+-- is reset, and its steps end with the event. The row is locked by the caller.
 create function oncue.replace(
   p_now timestamptz, p_id uuid, p_due timestamptz, p_big text, {{replace_parameters}}
 ) returns void
@@ -10,7 +10,7 @@ begin
     where j.id = p_id and j.meta is distinct from p_meta::jsonb;
   update oncue.jobs j set
     {{replace_changes}}, cursor = null, progress = null, run_at = p_due, updated = p_now,
-    -- One that is throttled by a full concurrency key stays so only if it is due: freeing a slot does not check that.
+    -- A job that is throttled by a full concurrency key stays so only if it is due: freeing a slot does not check that.
     visible_at = case when j.status = 'blocked' or j.visible_at is null and p_due <= p_now then null else p_due end
   where j.id = p_id;
   perform oncue.index_meta(p_id);

@@ -1,5 +1,5 @@
--- Puts finished jobs back: attempts start anew, the run number goes on, so that an old run stays stale.
--- Returns how many and which, and why the others were left.
+-- Puts finished jobs back: attempts are reset, the run number continues, so that an old run stays stale.
+-- Returns how many and which, and why the others were skipped.
 create function oncue.requeue(p_now timestamptz, p_ids uuid[], p_as_of timestamptz, p_by text)
   returns table (reason text, count integer, done uuid[])
   language plpgsql
@@ -14,9 +14,9 @@ begin
   select array_agg(f.id) into v_ids from (
     select h.id from oncue.history h
     where h.id = any (p_ids) and (p_as_of is null or h.finished_at <= p_as_of)
-      -- One that was enqueued again after it had finished is live.
+      -- A job that was enqueued again after it had finished is live.
       and not exists (select from oncue.jobs j where j.id = any (array[h.id]))
-    -- A poll that shares the row is not skipped: the delete below waits for it.
+    -- A row that a poll has share-locked is not skipped: the delete below waits for it.
     for no key update skip locked
   ) f;
 
@@ -25,7 +25,7 @@ begin
     from oncue.history h where h.id = any (v_ids) and h.unique_key is not null
   ), taken as (
     insert into oncue.keys as k (topic, key, job_id, until)
-    -- Of several with one key the one that has it, or else the first.
+    -- Of several jobs with one key, the one that holds it, or else the first.
     select distinct on (w.key, w.topic) w.topic, w.key, w.id, null::timestamptz from wanted w
     order by w.key, w.topic, exists (
       select from oncue.keys h where h.topic = w.topic and h.key = w.key and h.job_id = w.id and h.until > v_now) desc, w.id

@@ -1,14 +1,14 @@
--- Calls that want the same keys in different orders would wait for each other for ever, and a key may change hands
--- while its row is waited for, so the rows alone give no order. So calls with several keys, and calls that replace,
+-- Calls that take the same keys in different orders would deadlock, and a key may change hands
+-- while its row is waited for, so row locks alone give no order. So calls with several keys, and calls that replace,
 -- exclude each other by an advisory lock for each key, taken in order; beyond 64 keys by one of 512, because the lock
--- table of a server is small. A call with one key that does not replace waits for nothing but that key.
+-- table of a server is small. A call with one key that does not replace waits only for that key.
 --
--- Then a call with more than one key reserves all of them: what is free as a row that has expired already, then,
--- because a settle too goes from the job to its key, the jobs that it may replace, then the keys that it may take over.
--- A free key of a job that has no other is not reserved, but taken.
+-- Then a call with more than one key reserves all of them: free ones as rows that have expired already, then,
+-- because a settle too locks the job before its key, the jobs that it may replace, then the keys that it may take over.
+-- A free key of a job that has no other key is not reserved but taken at once.
 --
--- `reserved`: in whose name keys are reserved; null: none are. `taken`: the jobs that have their key. `all_taken`: these
--- are all.
+-- `reserved`: the id under which keys are reserved; null: none are. `taken`: the jobs that have their key. `all_taken`:
+-- no job is left.
 create function oncue.reserve_keys(p_now timestamptz, p_jobs json, out reserved uuid, out taken uuid[], out all_taken boolean)
   language plpgsql
 as $$
@@ -64,7 +64,7 @@ begin
       select k.job_id from unnest(v_topics, v_keys, v_replaces) as w(topic, key, replaces)
       join oncue.keys k on k.topic = any (array[w.topic]) and k.key = any (array[w.key])
       where w.replaces and (k.until is null or k.until > p_now)))
-    -- As a settle does: first what runs, then what waits for it.
+    -- In the order of a settle: first running jobs, then the jobs that wait for them.
     order by j.status <> 'processing', j.id for update;
   perform from unnest(v_topics, v_keys, v_replaces) with ordinality as w(topic, key, replaces, n)
     join oncue.keys k on k.topic = any (array[w.topic]) and k.key = any (array[w.key])

@@ -1,5 +1,5 @@
 -- planner: none
--- What options.retry says: how often, and when; null where it says nothing.
+-- The values of options.retry: how often, and when; null where they are absent.
 create function oncue.retry_option(p_value jsonb, out max_retries integer, out retry jsonb)
   language plpgsql
 as $$

@@ -1,5 +1,5 @@
--- How many more runs a limited key allows now, and when it will allow one again if it is the rate
--- that is used up. The slot is locked by the caller.
+-- How many more runs a limited key allows now, and when it allows the next one if its rate
+-- is used up. The slot is locked by the caller.
 create function oncue.room(p_now timestamptz, p_slot oncue.slots, p_limit integer, out room integer, out again timestamptz)
   language plpgsql
 as $$
@@ -14,7 +14,7 @@ begin
     select count(*), min(r.taken) into v_running, v_oldest
       from oncue.slot_runs r where r.key = p_slot.key and r.taken >= coalesce(p_slot.since, '-infinity');
     room := greatest(0, v_max - v_running);
-    -- The next count begins at the oldest run. Not written each time: old versions of the slot have to be walked too.
+    -- The next count begins at the oldest run. Not written each time, because old versions of the slot cost reads too.
     v_oldest := least(v_oldest, p_now);
     if v_oldest > coalesce(p_slot.since, '-infinity') + interval '3 seconds' then
       update oncue.slots s set since = v_oldest where s.key = p_slot.key;

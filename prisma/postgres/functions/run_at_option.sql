@@ -1,5 +1,5 @@
 -- planner: none
--- A moment, cut to milliseconds, or null where the option is absent or null.
+-- A time, truncated to milliseconds, or null where the option is absent or null.
 create function oncue.run_at_option(p_value jsonb) returns timestamptz
   language plpgsql
 as $$
@@ -8,7 +8,7 @@ declare
   v_at timestamptz;
 begin
   if v_text is null then return null; end if;
-  -- Postgres would also take now, tomorrow, and dates in the order that the session's DateStyle says.
+  -- Postgres would also accept now, tomorrow, and dates in the order of the session's DateStyle.
   if v_text ~ '^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)$' then
     begin
       v_at := date_trunc('milliseconds', v_text::timestamptz);

@@ -1,6 +1,6 @@
--- Makes pending jobs that are to run later due at once. Only their time changes: retries, keys and limits stay as they are,
--- so a job whose concurrency key is full is held back by the claim. Skips what is locked: it is being claimed or changed
--- this moment, and the caller tries those again (reason BUSY). Returns the ids of those that were made due or are busy.
+-- Makes pending jobs that are due later due at once. Only their time changes: retries, keys and limits stay,
+-- so a job whose concurrency key is full is throttled by the claim. Skips locked jobs: they are being claimed or changed
+-- at this moment, and the caller retries them (reason BUSY). Returns the ids of jobs that were made due or are busy.
 create function oncue.run_now(p_now timestamptz, p_ids uuid[], p_as_of timestamptz, p_by text)
   returns table (reason text, count integer, ids uuid[])
   language plpgsql
@@ -16,7 +16,7 @@ begin
       and (p_as_of is null or j.created <= p_as_of)
     for update skip locked
   ) l;
-  -- Visible from now on, never earlier: claims that start at a low-water mark find them.
+  -- Visible from now on, never earlier, so that claims that start at a low-water mark find them.
   update oncue.jobs j set run_at = v_now, visible_at = v_now, updated = v_now where j.id = any (v_done);
   if v_done <> '{}' then
     perform pg_notify('oncue', q.queue) from (select distinct j.queue from oncue.jobs j where j.id = any (v_done)) q;

@@ -1,10 +1,10 @@
 -- Ends runs. Every write is fenced by (id, run) and status, and by the worker if one is given: after a failover that
--- lost commits, the run number of a lost claim is given out once more. Completions come as arrays sorted by id,
--- because they are the many, and a row finds its place in them by halves (width_bucket); all other
+-- lost commits, the run number of a lost claim is issued again. Completions come as arrays sorted by id,
+-- because they are the most frequent, and a row finds its index in them by bisection (width_bucket); all other
 -- outcomes as one JSON array of
 -- {id, run, kind: retry | fail | snooze | release | cancel, delayMs, error, fingerprint}.
 -- p_big_* are results over the inline limit. Returns a row of kind 's' for each stale entry, and one of kind 'x'
--- for each run after which the job was to go on and is cancelled.
+-- for each run whose job would have continued and is cancelled.
 create function oncue.settle(
   p_now timestamptz, p_ids uuid[], p_runs integer[], p_results json[], p_others json,
   p_big_ids uuid[], p_big_runs integer[], p_big_data json[], p_worker uuid default null
@@ -20,7 +20,7 @@ begin
   if current_setting('transaction_isolation') <> 'read committed' then
     perform oncue.refuse_isolation();
   end if;
-  -- An enqueue that replaces several jobs waits for them by id. So do the statements below, each for itself.
+  -- An enqueue that replaces several jobs locks them in the order of their ids. So does each of the statements below.
   if p_others is not null and cardinality(p_ids) + json_array_length(p_others) > 1 then
     perform from oncue.jobs j
       where j.id = any (p_ids || array(select (o ->> 'id')::uuid from json_array_elements(p_others) as o))
@@ -55,8 +55,8 @@ begin
         select coalesce(array_agg(id), '{}'), array_agg(id) filter (where unique_key is not null) into v_done, v_keyed from done;
         exit;
       exception when unique_violation then
-        -- A job was enqueued again after it had finished: its first record stands. An ON CONFLICT would
-        -- cost every completion a record of 48 bytes; this costs them nothing.
+        -- A job was enqueued again after it had finished: its first record is kept. An ON CONFLICT would
+        -- cost every completion a WAL record of 48 bytes; this costs them nothing.
         with again as (
           delete from oncue.jobs j
           where j.id = any (p_ids) and j.status = 'processing' and j.run = p_runs[width_bucket(j.id, p_ids)]
@@ -81,7 +81,7 @@ begin
     end if;
     perform oncue.after_finish(v_now, v_done || v_again, true, v_keyed || v_again);
     if cardinality(v_done) < cardinality(p_ids) then
-      -- A settle that is sent again after a lost connection finds its own work done: not stale.
+      -- A settle that is sent again after a lost connection finds its own work done, and is not stale.
       return query
       select (oncue.run_row('s', s.id, s.run)).* from unnest(p_ids, p_runs) as s(id, run)
       where not exists (

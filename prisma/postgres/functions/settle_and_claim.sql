@@ -1,5 +1,5 @@
 -- planner: default
--- Settles what is done and claims what is next, in one round trip and one transaction.
+-- Settles finished runs and claims the next jobs, in one round trip and one transaction.
 create function oncue.settle_and_claim(
   p_now timestamptz, p_ids uuid[], p_runs integer[], p_results json[], p_others json,
   p_big_ids uuid[], p_big_runs integer[], p_big_data json[],

@@ -1,5 +1,5 @@
--- The outcomes that are not a completion. Returns the stale ones ('s'), and those that were to go on and are cancelled
--- ('x'): they were asked to stop, or replaced.
+-- The outcomes that are not a completion. Returns the stale ones ('s'), and those whose job would have continued and is
+-- cancelled ('x'): it was asked to stop, or replaced.
 create function oncue.settle_others(p_now timestamptz, p_others json, p_worker uuid)
   returns table (kind "char", id uuid, run integer)
   language plpgsql
@@ -18,8 +18,8 @@ declare
   v_interrupted uuid[];
   v_interrupted_data json[];
 begin
-  -- What the row will no longer tell once it runs again: each run that failed, snoozed or was interrupted, in
-  -- the job's own stream. A job that snoozes for ever does not fill it: beyond 1000 events only failures are kept.
+  -- What the row will no longer show once it runs again: each run that failed, snoozed or was interrupted, in
+  -- the job's event stream. A job that snoozes for ever does not fill it: beyond 1,000 events only failures are kept.
   select array_agg(f.id) filter (where f.type = 'run_failed'), array_agg(f.data) filter (where f.type = 'run_failed'),
       array_agg(f.id) filter (where f.type = 'run_snoozed'), array_agg(f.data) filter (where f.type = 'run_snoozed'),
       array_agg(f.id) filter (where f.type = 'run_interrupted'), array_agg(f.data) filter (where f.type = 'run_interrupted')
@@ -64,7 +64,7 @@ begin
   with ended as (
     delete from oncue.jobs j
     using json_to_recordset(p_others) as s(id uuid, run integer, kind text, error json, fingerprint text)
-    -- What is left: runs that are over, and those that would go on but were asked to stop, or whose job was replaced.
+    -- The rest: runs that end their job, and those that would continue but were asked to stop, or whose job was replaced.
     where j.id = any (array[s.id]) and j.run = s.run and j.status = 'processing'
       and (p_worker is null or j.locked_by = p_worker)
     returning j.*,

@@ -1,5 +1,5 @@
--- Takes a key for a job, or returns whose it is. Waits for a transaction that is about to take it. For a caller that
--- replaces, the job that holds it and then the key are locked, in the order in which a settle takes them.
+-- Takes a key for a job, or returns the job that holds it. Waits for a transaction that is about to take it. For a caller
+-- that replaces, the job that holds it and then the key are locked, in the order of a settle.
 create function oncue.take_key(
   p_now timestamptz, p_topic text, p_key text, p_id uuid, p_ms bigint, p_replaces boolean
 ) returns oncue.keys

@@ -1,7 +1,7 @@
--- What settles cannot see at the moment they happen. Idempotent; every worker does it in its poll, one at a
--- time: a second one has nothing to add. It skips what is locked and leaves it for the next time, and takes
--- its locks in the order of a settle: dependants, then slots. Parents come last, shared, and nothing is
--- waited for after them: a job in the middle of a chain is both, and must not be shared first and changed then.
+-- Handles what settles cannot see at the moment they happen. Idempotent; every worker calls it in its poll, one at a
+-- time: a second one would have nothing to add. It skips locked rows and leaves them for the next poll, and takes
+-- its locks in the order of a settle: dependants, then slots. Parents come last, share-locked, and nothing is
+-- waited for after them: a job in the middle of a chain is both, and must not be share-locked first and changed later.
 create function oncue.tend(p_now timestamptz) returns void
   language plpgsql
 as $$
@@ -22,7 +22,7 @@ begin
   if not pg_try_advisory_xact_lock('oncue.deps'::regclass::int, 0) then return; end if;
 
   -- A parent may have ended after an edge to it was written and before it was committed: then neither
-  -- saw the other. So each edge is looked at once more. A parent that was deleted meanwhile did not complete,
+  -- saw the other. So each edge is checked again. A parent that was deleted meanwhile did not complete,
   -- and cannot be requeued: there is nothing to wait for.
   v_parents := array(
     select distinct d.parent_id from (select u.parent_id from oncue.deps u where not u.checked limit 1000) d);
@@ -48,19 +48,19 @@ begin
 
   perform oncue.tend_slots(v_now);
 
-  -- A live parent whose row is not being deleted this moment: a transaction that ends it from now on sees the edge.
+  -- A live parent whose row is not being deleted at this moment: a transaction that ends it from now on sees the edge.
   if cardinality(v_parents) > 0 then
     v_live := array(
       select l.id from (select j.id from oncue.jobs j where j.id = any (v_parents) for key share skip locked) l);
-    -- The same of one that did not complete: a transaction that requeues or removes it from now on sees the edge.
+    -- The same for one that did not complete: a transaction that requeues or removes it from now on sees the edge.
     v_failed := array(
       select l.id from (
         select h.id from oncue.history h where h.id = any (v_other) and h.status::text <> 'completed'
         for key share skip locked) l);
     v_edges := array(
       select e.ctid from oncue.deps e
-      -- Behind a parent that did not complete only those that wait for its requeue. Any other edge was committed
-      -- after the release above and has to be seen by the next one.
+      -- Behind a parent that did not complete, only edges that wait for its requeue. Any other edge was committed
+      -- after the release above and is left to the next poll.
       where not e.checked and (e.parent_id = any (v_live) or e.parent_id = any (v_failed) and e.policy = 'wait')
       for update skip locked);
     update oncue.deps d set checked = true where d.ctid = any (v_edges);

@@ -1,6 +1,6 @@
--- Slots that are not needed any more, and jobs that wait although there is room. There may be as many keys as there
--- are users, so it looks at the next few of them each time. The session remembers where the last look ended: a row in a
--- table would be written at each poll.
+-- Removes slots that are no longer needed, and promotes jobs that are throttled although there is room. There may be as
+-- many keys as there are users, so it checks the next few of them each time. The session remembers where the last check
+-- ended: a row in a table would be written at each poll.
 create function oncue.tend_slots(p_now timestamptz) returns void
   language plpgsql
 as $$
@@ -18,7 +18,7 @@ begin
     v_keys := v_keys || array(select s.key from oncue.slots s where s.key <= v_after order by s.key limit c_some - cardinality(v_keys));
   end if;
   perform set_config('oncue.slots_after', case when cardinality(v_keys) < c_some then '' else v_keys[c_some] end, false);
-  -- An unused slot without a configured limit is made anew when needed. First locked, then looked at once more: a claim
+  -- An unused slot without a configured limit is recreated when needed. Locked first, then checked again: a claim
   -- may have taken it meanwhile.
   v_keys := array(
     select i.key from oncue.slots i
@@ -41,7 +41,7 @@ begin
       select h.concurrency_limit from oncue.jobs h
       where h.concurrency_key = substr(v_slot.key, 3) and h.visible_at is null and h.status = 'pending' limit 1);
     select r.room into v_room from oncue.room(p_now, v_slot, v_limit) r;
-    -- Also runs of queues that are paused or have no worker: no claim would look after them there.
+    -- Also runs of queues that are paused or have no worker: no claim would find them there.
     if v_room = 0 and oncue.free_overdue(p_now, v_slot, true) then
       select r.room into v_room from oncue.room(p_now, v_slot, v_limit) r;
     end if;

@@ -1,5 +1,5 @@
 -- planner: none
--- A text, of some choices or of some length, or null where the option is absent or null.
+-- A text, one of several choices or of limited length, or null where the option is absent or null.
 create function oncue.text_option(p_path text, p_value jsonb, p_max integer, p_choices text[] default null) returns text
   language plpgsql
 as $$

@@ -1,7 +1,7 @@
 // Written by prisma/generate.ts from prisma/postgres/functions. Do not edit.
 
 /** The functions that this build calls: `migrate` installs them. */
-export const FUNCTION_SET = '2b8f2713'
+export const FUNCTION_SET = '29ce6ad9'
 
 export type FunctionName =
   | 'after_finish'
