@@ -26,7 +26,7 @@ function Screens() {
       <Shell>
         <Stack
           screenOptions={{ headerShown: false, contentStyle: { backgroundColor: colors.surface } }}
-          // The tabs have the gate inside, or they would forget which one was open.
+          // The tabs have the gate inside: around them, signing in would reset which tab was open.
           screenLayout={({ children, route }) =>
             route.name === '(tabs)' ? children : <Gate>{children}</Gate>
           }

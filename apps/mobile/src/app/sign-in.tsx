@@ -1,6 +1,6 @@
 import { SignInScreen } from '../features/sign-in/sign-in-screen.tsx'
 
-/** For one more server: who is not signed in at all gets the same in place of any screen. */
+/** For adding another server. Without any session, the gate shows the same form in place of every screen. */
 export default function SignInRoute() {
   return <SignInScreen why={null} />
 }

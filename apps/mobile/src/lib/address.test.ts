@@ -13,7 +13,7 @@ describe('an address as people type it', () => {
     ['nas.local:4400/oncue', 'http://nas.local:4400/oncue'],
     ['[::1]:4400', 'http://[::1]:4400'],
     ['HTTPS://Oncue.Example.com', 'https://oncue.example.com'],
-    // None of them is in this network.
+    // None of these is a local address.
     ['localhost.evil.example', 'https://localhost.evil.example'],
     ['127.evil.example', 'https://127.evil.example'],
     ['10.evil.example:80', 'https://10.evil.example:80'],
@@ -39,7 +39,7 @@ describe('an address as people type it', () => {
       'https://good.example\u2215.evil.example',
       'https://good.example%2f.evil',
     ],
-  ])('%j is none', (typed) => expect(toServerUrl(typed)).toBeUndefined())
+  ])('%j is no address', (typed) => expect(toServerUrl(typed)).toBeUndefined())
 
   it('has a host', () => expect(hostOf('https://oncue.example.com:8443/x')).toBe('oncue.example.com:8443'))
 })

@@ -1,4 +1,4 @@
-/** What people type, as an address: `oncue.example.com/` is meant to be `https://oncue.example.com`. */
+/** Completes a typed address: `oncue.example.com/` becomes `https://oncue.example.com`. */
 export function toServerUrl(typed: string): string | undefined {
   const text = typed.trim().replace(/\/+$/, '')
   const address = /^https?:\/\//i.test(text) ? text : `${isLocal(text) ? 'http' : 'https'}://${text}`
@@ -7,20 +7,20 @@ export function toServerUrl(typed: string): string | undefined {
 }
 
 /**
- * Nothing that could be taken for another server: no user before an @, no backslash, which some take for a slash, and
- * no letters that only look like others. A name in other scripts is written as its xn--.
+ * Refuses everything that could be mistaken for another server: a user before an @, a backslash (which some parsers
+ * read as a slash), and look-alike letters. A name in another script has to be written in its xn-- form.
  */
 const ADDRESS =
   /^(https?):\/\/([a-z0-9](?:[a-z0-9._-]*[a-z0-9])?|\[[0-9a-f:.]+\])((?::\d{1,5})?(?:\/[\w.~/-]*)?)$/i
 
-/** Whether what comes before an @ could be taken for the server: `https://good.example@evil.example`. */
+/** Whether the part before an @ could be mistaken for the server: `https://good.example@evil.example`. */
 export function hidesServer(address: string): boolean {
   return /^(?:[a-z][a-z0-9+.-]*:\/\/)?[^/\\?#]*@/i.test(address.trim())
 }
 
 export const HIDDEN_SERVER = 'This link hides where it leads (…@…). Do not use it.'
 
-/** All of it: `10.evil.example` is anywhere. */
+/** Matches the whole host: `10.evil.example` is not local. */
 const LOCAL =
   /^(localhost|\[::1\]|(127|10)(\.\d{1,3}){3}|192\.168(\.\d{1,3}){2}|172\.(1[6-9]|2\d|3[01])(\.\d{1,3}){2}|[a-z0-9.-]+\.local)(:\d+)?(\/|$)/i
 const isLocal = (address: string) => LOCAL.test(address)

@@ -21,19 +21,19 @@ interface CallOptions {
   readonly signal: AbortSignal
 }
 
-/** Something that the API can be asked. A feature has its own in `queries.ts`. */
+/** A query to the API. Each feature has its own in `queries.ts`. */
 export interface Read<Data> {
   /** Begins with the procedure: `['jobs.list', filter]`. */
   readonly key: QueryKey
   readonly call: (client: Client, options: CallOptions) => Promise<Data>
-  /** How often it is asked again while its screen is looked at; none: only when something touches it. */
+  /** How often it is repeated while its screen is visible. Absent: only when an action touches it. */
   readonly everyMs?: number
   readonly enabled?: boolean
-  /** Asked once: whatever happens, the answer stays what somebody decides by. */
+  /** Fetched once and never refreshed, so that a decision rests on the numbers that were shown. */
   readonly isFixed?: boolean
 }
 
-/** The answer, kept while a newer one is fetched. Give it to `<Screen>`. */
+/** Old data stays while newer data is fetched. Pass the result to `<ReadState>`. */
 export function useRead<Data>(read: Read<Data>): UseQueryResult<Data> {
   const { client } = useSignedIn()
   return useQuery({
@@ -45,7 +45,7 @@ export function useRead<Data>(read: Read<Data>): UseQueryResult<Data> {
   })
 }
 
-/** Several at once, each with its own answer. */
+/** Several reads at once, each with its own result. */
 export function useReads<Data>(reads: readonly Read<Data>[]): UseQueryResult<Data>[] {
   const { client } = useSignedIn()
   return useQueries({
@@ -58,7 +58,7 @@ export function useReads<Data>(reads: readonly Read<Data>[]): UseQueryResult<Dat
   })
 }
 
-/** Pages that follow one another by a cursor. */
+/** A paged query with a cursor. */
 export interface PagedRead<Item> {
   readonly key: QueryKey
   readonly call: (
@@ -66,7 +66,7 @@ export interface PagedRead<Item> {
     options: CallOptions & { readonly cursor: string | undefined },
   ) => Promise<{ readonly items: readonly Item[]; readonly nextCursor: string | null }>
   readonly everyMs?: number
-  /** Left as it is: asked again only when something touches it. Many pages would be many requests. */
+  /** Refreshed only when an action touches it, since every loaded page would be one request. */
   readonly isStill?: boolean
 }
 
@@ -111,7 +111,7 @@ export function useAct<Input, Output>(
   return { run: mutateAsync, isRunning: isPending }
 }
 
-/** Why nothing can be done now; null: go ahead. What is locked stays visible, with this reason. */
+/** Why actions are not possible now; null: they are. A locked control stays visible, with this reason. */
 export function useLock(access: 'act' | 'admin' | 'enqueue' = 'act'): string | null {
   const { me } = useSignedIn()
   const { phase } = useConnectionState()
@@ -123,7 +123,7 @@ export function useLock(access: 'act' | 'admin' | 'enqueue' = 'act'): string | n
   return null
 }
 
-/** One cache for each server and sign-in: nothing of another is ever shown. */
+/** A separate cache for each server and session, so that data of another one is never shown. */
 export function ApiProvider({ children }: { readonly children: ReactNode }) {
   const session = useSession()
   const state = useSessionState()
@@ -142,7 +142,7 @@ function createQueryClient(session: Pick<Session, 'expire'>): QueryClient {
     queryCache: new QueryCache({ onError }),
     mutationCache: new MutationCache({ onError }),
     defaultOptions: {
-      // The client repeats what can be repeated; its word is final.
+      // The SDK's client already retries what may be retried.
       queries: { networkMode: 'always', retry: false, staleTime: 2_000 },
       mutations: { networkMode: 'always', retry: false },
     },

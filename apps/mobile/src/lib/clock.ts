@@ -1,22 +1,22 @@
 import { useEffect } from 'react'
 import { Observable, useObservable } from './observable.ts'
 
-/** How far the server's clock is ahead of this device's, by what it last said. */
+/** How far the server's clock is ahead of this device's, as of the last response. */
 let offsetMs = 0
 
 export function syncClock(serverNow: Date, receivedAt = Date.now()): void {
   offsetMs = serverNow.getTime() - receivedAt
 }
 
-/** What the server's clock shows now: ages are counted by it, whatever this device believes. */
+/** The server's current time. Ages are computed with it, since this device's clock may be wrong. */
 export function serverNow(): number {
   return Date.now() + offsetMs
 }
 
-/** The moment at which the screen stands still, by the server's clock; null: it follows the time. */
+/** The server time at which the screen is frozen. Null: it follows the clock. */
 const frozen = new Observable<number | null>(null)
 
-/** While the server is silent no duration grows: none was measured. `at` is this device's time. */
+/** While the server does not respond, durations stop: they are not measured. `at` is this device's time. */
 export function freezeClock(at: Date | null): void {
   frozen.set(at && at.getTime() + offsetMs)
 }
@@ -25,7 +25,7 @@ const tick = new Observable(0)
 let followers = 0
 let timer: ReturnType<typeof setInterval> | undefined
 
-/** The server's time, again each second: all durations on the screen move at once, or stand still. */
+/** The server's time, updated each second: all durations on the screen move together, or stop. */
 export function useServerNow(): number {
   useEffect(() => {
     followers += 1

@@ -20,7 +20,7 @@ const device = (isConnected: boolean) =>
   })
 
 describe('a network that the device loses', () => {
-  it('is said in full, and what failed meanwhile is asked for as soon as it is back', async () => {
+  it('is reported, and failed requests are repeated as soon as it is back', async () => {
     let isUp = true
     let asked = 0
     const job = jobOf({ status: 'completed' })

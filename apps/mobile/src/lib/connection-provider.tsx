@@ -10,13 +10,13 @@ import { useSession, useSessionState } from './session.ts'
 
 export type Health = Outputs['health']['get']
 
-/** Under which the newest health is kept. */
+/** The cache key of the newest health. */
 export const HEALTH_KEY = ['health.get'] as const
 
 const ConnectionContext = createContext<Connection<Health> | null>(null)
 const CONNECTING = new Observable<ConnectionState>({ phase: 'connecting', dataAt: null })
 
-/** One stream for the whole app, while somebody looks at it. */
+/** One stream for the whole app, while it is in the foreground. */
 export function ConnectionProvider({ children }: { readonly children: ReactNode }) {
   const session = useSession()
   const state = useSessionState()
@@ -45,7 +45,7 @@ export function ConnectionProvider({ children }: { readonly children: ReactNode 
       const { phase, dataAt } = connection.state.get()
       freezeClock(phase === 'offline' ? dataAt : null)
     })
-    // A browser goes on in the background: its title says when something is wrong.
+    // A browser tab stays connected in the background: its title says when something is wrong.
     const appState = AppState.addEventListener('change', (next) => {
       if (Platform.OS === 'web') return
       if (next === 'background') connection.stop()
@@ -73,7 +73,7 @@ export function useConnection(): Connection<Health> | null {
   return useContext(ConnectionContext)
 }
 
-/** The server has been silent for so long that nothing on the screen counts as current. */
+/** The server has not responded for so long that nothing on the screen is current. */
 export function useIsOffline(): boolean {
   return useConnectionState().phase === 'offline'
 }

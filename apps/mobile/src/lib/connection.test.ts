@@ -4,7 +4,7 @@ import { Connection, describeConnection } from './connection.ts'
 
 const NETWORK = new OncueError('NETWORK_ERROR', 'cannot be reached')
 
-/** A server whose stream and answers are in the hands of the test. */
+/** A server whose stream and responses are controlled by the test. */
 function createServer() {
   let push: (message: string) => void = () => {}
   let cut: (error: Error) => void = () => {}
@@ -75,7 +75,7 @@ describe('a connection', () => {
     expect(phase()).toBe('live')
   })
 
-  it('says nothing of a gap of less than five seconds', async () => {
+  it('does not report a gap of less than five seconds', async () => {
     connection.start()
     await pass(0)
     const said: string[] = []
@@ -89,7 +89,7 @@ describe('a connection', () => {
     expect(phase()).toBe('live')
   })
 
-  it('says that it reconnects, and then that it is offline, since when', async () => {
+  it('is reported as reconnecting, and then as offline since a time', async () => {
     connection.start()
     await pass(0)
     server.isUp = false
@@ -111,7 +111,7 @@ describe('a connection', () => {
     expect(describeConnection(connection.state.get(), String)).toBe('Offline')
   })
 
-  it('says nothing of a restart of the server', async () => {
+  it('does not report a restart of the server', async () => {
     connection.start()
     await pass(0)
     const said: string[] = []
@@ -130,7 +130,7 @@ describe('a connection', () => {
     expect(phase()).toBe('live')
   })
 
-  it('tells once that it is back, after a loss that was said', async () => {
+  it('reports once that it is back, after a loss that was reported', async () => {
     connection.start()
     await pass(0)
     server.cut()
@@ -160,7 +160,7 @@ describe('a connection', () => {
     expect([phase(), server.back]).toEqual(['live', 1])
   })
 
-  it('says nothing when the device only changes its network', async () => {
+  it('does not report a change from one network to another', async () => {
     connection.start()
     await pass(0)
     const said: string[] = []
@@ -174,7 +174,7 @@ describe('a connection', () => {
     expect(new Set(said)).toEqual(new Set(['live']))
   })
 
-  it('asks every ten seconds where no stream can be opened', async () => {
+  it('polls every ten seconds where no stream can be opened', async () => {
     server.hasStream = false
     connection.start()
     await pass(100)
@@ -185,7 +185,7 @@ describe('a connection', () => {
     expect(phase()).toBe('polling')
   })
 
-  it('pauses, keeps its data and goes on when told', async () => {
+  it('pauses, keeps its data, and resumes on request', async () => {
     connection.start()
     await pass(0)
     connection.pause()
@@ -206,7 +206,7 @@ describe('a connection', () => {
     expect(server.opened).toBe(1)
   })
 
-  it('ends when the server knows us no longer', async () => {
+  it('ends when the server rejects the session', async () => {
     connection.start()
     await pass(0)
     server.cut(new OncueError('UNAUTHORIZED', 'revoked'))

@@ -4,13 +4,13 @@ import { Observable } from './observable.ts'
 /**
  * - live: the stream is open
  * - polling: it cannot be opened, but requests are answered
- * - reconnecting, offline: neither, for so long that it is worth saying
+ * - reconnecting, offline: neither, for long enough to say so
  */
 export type Phase = 'connecting' | 'live' | 'polling' | 'reconnecting' | 'offline' | 'paused'
 
 export interface ConnectionState {
   readonly phase: Phase
-  /** When the numbers on the screen were true, by this device's clock. */
+  /** When the data on the screen arrived, by this device's clock. */
   readonly dataAt: Date | null
 }
 
@@ -18,21 +18,21 @@ export interface ConnectionSource<Message> {
   watch(signal: AbortSignal): AsyncIterable<Message>
   get(signal: AbortSignal): Promise<Message>
   onMessage(message: Message): void
-  /** Answers come again after a loss that was said: what failed meanwhile need not wait for its turn. */
+  /** The server responds again after a reported loss: failed reads can be repeated at once. */
   onBack(): void
-  /** The server knows us no longer. */
+  /** The server rejects the session. */
   onRefused(): void
 }
 
-/** Nothing is said about a gap that is shorter. */
+/** A shorter gap is not reported. */
 const QUIET_MS = 5_000
 const OFFLINE_MS = 20_000
-/** A phone that changes from wifi to mobile data reports a loss too; what is reachable after all answers sooner. */
+/** A phone also reports a loss when it changes from wifi to mobile data; the server then responds sooner than this. */
 const HANDOVER_MS = 1_500
 const POLL_MS = 10_000
 const FIRST_PAUSE_MS = 500
 
-/** Keeps the numbers coming: by a stream, by asking when there is none, and says how it goes. */
+/** Keeps data up to date by a stream, or by polling when there is none, and reports its state. */
 export class Connection<Message> {
   readonly state = new Observable<ConnectionState>({ phase: 'connecting', dataAt: null })
   readonly #source: ConnectionSource<Message>
@@ -50,7 +50,7 @@ export class Connection<Message> {
     void this.#run(this.#running.signal)
   }
 
-  /** The app went to the background, or is gone. */
+  /** Called when the app goes to the background or is unmounted. */
   stop(): void {
     this.#running?.abort()
     this.#running = undefined
@@ -69,12 +69,12 @@ export class Connection<Message> {
     this.start()
   }
 
-  /** Somebody asks, or the network is back: no more waiting. */
+  /** Ends the current back-off: the user asked, or the network is back. */
   retryNow(): void {
     this.#wake()
   }
 
-  /** The device knows that there is no network: no need to wait until the stream notices. */
+  /** The device reports that the network is gone, before the stream notices. */
   networkLost(): void {
     if (!this.#running) return
     this.stop()
@@ -94,7 +94,7 @@ export class Connection<Message> {
         if (isOncueError(error, 'UNAUTHORIZED')) return this.#source.onRefused()
       }
       this.#lost()
-      // What was live a moment ago may be so again: a restart of the server is not worth a word.
+      // A stream that just broke may open again at once, as when the server restarts: do not report that.
       const isAnswered = await this.#ask(signal, attempt === 0)
       if (signal.aborted) return
       const pause = isAnswered && attempt > 0 ? POLL_MS : FIRST_PAUSE_MS * 2 ** attempt
@@ -123,7 +123,7 @@ export class Connection<Message> {
 
   #lost(): void {
     if (this.#lostTimers.length > 0) return
-    // Without anything to show there is no reason to wait: the screen is empty, and must say why.
+    // Without data the screen is empty and must say why sooner.
     const offlineMs = this.state.get().dataAt ? OFFLINE_MS : QUIET_MS
     this.#lostTimers = [
       setTimeout(() => this.#say('reconnecting'), QUIET_MS),
@@ -151,7 +151,7 @@ export class Connection<Message> {
   }
 }
 
-/** In words. */
+/** The connection's state in words. */
 export function describeConnection({ phase, dataAt }: ConnectionState, time: (at: Date) => string): string {
   switch (phase) {
     case 'connecting':

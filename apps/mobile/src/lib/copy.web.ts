@@ -8,7 +8,7 @@ export async function copyText(text: string): Promise<boolean> {
   }
 }
 
-/** Over plain http there is no other way. It needs no selected field, from which an open sheet would take the focus. */
+/** The only way over plain http. It needs no selected field, from which an open sheet would take the focus. */
 function copyByEvent(text: string): boolean {
   let isCopied = false
   const onCopy = (event: ClipboardEvent) => {

@@ -44,7 +44,7 @@ describe('numbers', () => {
   })
 })
 
-it('has each number with its own unit, for those who set them in two sizes', () => {
+it('returns each number with its unit, to be set in two sizes', () => {
   const then = new Date('2026-11-16T03:00:00Z')
   expect(format.ageParts(then, then.getTime() + 438_000)).toEqual([
     { value: '7', unit: 'min' },
@@ -84,7 +84,7 @@ describe('durations', () => {
     [72 * 3_600_000, '3 d ago'],
   ])('%d ms before now is %s', (ms, text) => expect(plain(format.ago(then, later(ms)))).toBe(text))
 
-  it('looks ahead', () => {
+  it('formats a time in the future', () => {
     expect(plain(format.until(new Date(later(250_000)), later(0)))).toBe('in 4 min 10 s')
     expect(format.until(then, later(5_000))).toBe('now')
   })

@@ -13,12 +13,12 @@ export function number(value: number): string {
   return `${value < 0 ? '−' : ''}${grouped}${part === undefined ? '' : `.${part}`}`
 }
 
-/** For rates, of which nobody reads a third digit: `0.4`, `12.5`, `340`. */
+/** For rates, where a third digit is noise: `0.4`, `12.5`, `340`. */
 export function rate(value: number): string {
   return number(value < 100 ? Math.round(value * 10) / 10 : Math.round(value))
 }
 
-/** A number and its unit apart, for those who set them in two sizes. */
+/** A number and its unit separately, to be set in two sizes. */
 export interface Quantity {
   readonly value: string
   readonly unit: string
@@ -56,7 +56,7 @@ function two(time: number, large: number, largeUnit: string, small: number, smal
   return rest === 0 ? [whole] : [whole, { value: String(rest), unit: smallUnit }]
 }
 
-/** How long ago, for what ticks: in whole seconds, since nobody wants tenths to flicker. */
+/** How long ago, for text that ticks: in whole seconds, since tenths would flicker. */
 export function age(from: Date, now: number): string {
   return joined(ageParts(from, now))
 }
@@ -116,7 +116,7 @@ export interface Failing {
   readonly failed: number
 }
 
-/** `2,105 retrying · 40 gave up`, without what there is none of. */
+/** `2,105 retrying · 40 gave up`, without parts that are zero. */
 export function failing({ retrying, retryingIsExact, failed }: Failing): string {
   const parts = [
     retrying > 0 && `${retryingIsExact ? '' : 'at least '}${number(retrying)} retrying`,

@@ -1,7 +1,7 @@
 import * as Haptics from 'expo-haptics'
 import { getPreference } from './preferences.ts'
 
-/** Felt when something was done, or could not be. */
+/** Vibrates when an action succeeded or failed. */
 export function felt(how: 'done' | 'refused' | 'held'): void {
   if (!getPreference('haptics')) return
   const feedback =

@@ -1,2 +1,2 @@
-/** Browsers have nothing to feel. */
+/** Browsers have no haptics. */
 export function felt(_how: 'done' | 'refused' | 'held'): void {}

@@ -1,4 +1,4 @@
-/** A UUID of version 7: it begins with the milliseconds at which it was made. */
+/** A UUID v7: it begins with the millisecond of its creation. */
 const TIMED = /\b([0-9a-f]{8})-([0-9a-f]{4})-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}\b/
 
 interface JobMade {
@@ -6,7 +6,7 @@ interface JobMade {
   readonly at: Date
 }
 
-/** The job that a sentence is about, and when it was enqueued; null where none is named, or its id tells no time. */
+/** The job that a sentence names, and when it was enqueued. Null: it names none, or its id contains no time. */
 export function jobNamedIn(text: string): JobMade | null {
   const [id, high = '', low = ''] = TIMED.exec(text) ?? []
   return id === undefined ? null : { id, at: new Date(Number.parseInt(high + low, 16)) }

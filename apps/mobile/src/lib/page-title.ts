@@ -1,2 +1,2 @@
-/** Phones show no title of a window. */
+/** Phones show no window title. */
 export function usePageTitle(_title: string | null): void {}

@@ -4,7 +4,7 @@ import { useEffect } from 'react'
 import { HEALTH_KEY, type Health, useIsOffline } from './connection-provider.tsx'
 import { titleOf } from './title.ts'
 
-/** The window's title says where one is, and first of all whether something is wrong: "(2) mail late". */
+/** Sets the window's title: first whether something is wrong, "(2) mail late", and then the page. */
 export function usePageTitle(title: string | null): void {
   const isFocused = useIsFocused()
   const queries = useQueryClient()

@@ -13,7 +13,7 @@ export interface Preferences {
 
 const preferences = new Observable<Preferences>({ theme: 'system', haptics: true, notifiedBy: [] })
 
-/** What this device was told to look and feel like. */
+/** Preferences of this device. */
 export async function loadPreferences(): Promise<void> {
   preferences.set({ ...preferences.get(), ...(await readStored<Partial<Preferences>>(KEY)) })
 }

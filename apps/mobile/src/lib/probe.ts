@@ -2,7 +2,7 @@ import { createClient, isOncueError, type Outputs } from '@oncue/sdk'
 
 export type Me = Outputs['tokens']['me']
 
-/** What stood in the way of a connection. Each has a name, since each has another remedy. */
+/** Why a connection failed. Each cause has its own remedy. */
 export type Trouble = 'no-network' | 'not-oncue' | 'token-refused' | 'too-old' | 'not-allowed' | 'refused'
 
 export type Probed =
@@ -11,7 +11,7 @@ export type Probed =
 
 const TIMEOUT_MS = 10_000
 
-/** Goes step by step, so that what failed can be named. */
+/** Connects step by step, so that the step that failed can be named. */
 export async function probe(url: string, token: string | undefined): Promise<Probed> {
   const reached = await reach(url)
   if (reached !== 'oncue') return { ok: false, ...reached }
@@ -22,7 +22,7 @@ export async function probe(url: string, token: string | undefined): Promise<Pro
       return { ok: false, trouble: 'token-refused', detail: '' }
     if (!me.may.includes('read')) return refuseReading(me)
     const health = await client.health.get()
-    // Servers that are older than this app do not say which version they are.
+    // Old servers do not report their version.
     if (typeof health.version !== 'string') return { ok: false, trouble: 'too-old', detail: '' }
     return { ok: true, me }
   } catch (error) {
@@ -58,7 +58,7 @@ export function troubleOf(error: unknown): Probed {
   return { ok: false, trouble: 'refused', detail }
 }
 
-/** What to tell, and what to do. */
+/** What to show for each cause, and what to do. */
 export const TROUBLES: Readonly<Record<Trouble, { readonly title: string; readonly remedy: string }>> = {
   'no-network': {
     title: 'No response',

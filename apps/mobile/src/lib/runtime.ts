@@ -1,9 +1,9 @@
-/** Imported before everything else. */
+/** Must be imported before everything else. */
 
-// Zod would try whether it may compile code; the policy of the page forbids that, and reports the attempt.
+// Zod probes whether it may compile code; the page's CSP forbids that and reports the attempt.
 Object.assign(globalThis, { __zod_globalConfig: { jitless: true } })
 
-/** React Native lacks it, and without it no message of a stream ever arrives, silently. */
+/** React Native lacks MessageEvent. Without it, messages of a stream are dropped silently. */
 class StreamMessage extends Event {
   readonly data: unknown
   readonly origin: string

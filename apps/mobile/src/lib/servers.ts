@@ -18,12 +18,12 @@ export interface Servers {
   readonly currentId: string | null
 }
 
-/** Those that this device knows; their tokens are kept apart, where secrets are kept. */
+/** The servers that this device knows. Their tokens are stored separately, in secure storage. */
 export async function loadServers(): Promise<Servers> {
   return (await readStored<Servers>(KEY)) ?? { servers: [], currentId: null }
 }
 
-/** The same address again gets the new token, and has to be allowed anew to notify. */
+/** A known address gets the new token, and notifications have to be turned on again. */
 export async function addServer({ servers }: Servers, url: string, token: string): Promise<Servers> {
   const id = url.replace(/[^A-Za-z0-9._-]/g, '_')
   await saveToken(id, token)

@@ -1,4 +1,4 @@
-/** After the first view: it must not compete with it. Without one everything works, but not offline. */
+/** Starts after the first view, so as not to compete with it. Without a service worker, only offline use is lost. */
 export function startServiceWorker(): void {
   if (__DEV__ || !('serviceWorker' in navigator)) return
   const register = () => void navigator.serviceWorker.register('/sw.js').catch(() => {})

@@ -13,25 +13,25 @@ export type SessionState =
       readonly status: 'signed-in'
       readonly server: Server
       readonly client: Client
-      /** For streams: whoever reads one wants to know at once that it broke. */
+      /** For streams: it does not retry, so that a broken stream is reported at once. */
       readonly streams: Client
-      /** Null until the server could be asked. */
+      /** Null until the server has responded. */
       readonly me: Me | null
     }
 
 interface SignedOut {
-  /** The server could not be told: a device that was paired is in its list still. */
+  /** The server was unreachable, so it still lists the paired device. */
   readonly isStillListed: boolean
 }
 
 const STREAM_TIMEOUT_MS = 10_000
 const LEAVE_TIMEOUT_MS = 5_000
 
-/** Which server, and as whom. */
+/** The current server, and who is signed in there. */
 export class Session {
   readonly state = new Observable<SessionState>({ status: 'loading' })
   readonly servers = new Observable<Servers>({ servers: [], currentId: null })
-  /** It is no news then that the server knows us no longer. */
+  /** While signing out, a rejected session is expected and not reported. */
   #isLeaving = false
 
   async start(): Promise<void> {
@@ -50,7 +50,7 @@ export class Session {
     return probed
   }
 
-  /** A code that somebody made for this device becomes its token. */
+  /** Exchanges a pairing code for this device's token. */
   async pair(url: string, code: string, name: string): Promise<Probed> {
     const { secret } = await createClient({ url, retries: 0 }).pairings.exchange({ code, name })
     return this.signIn(url, secret)
@@ -62,8 +62,8 @@ export class Session {
   }
 
   /**
-   * Of the server in use, unless another is named. On a phone the server is asked to let go of this device, and
-   * the token is forgotten whether or not it could be reached.
+   * Signs out of the current server, unless another is named. On a phone the server is asked to revoke this device;
+   * the token is deleted whether or not the server could be reached.
    */
   async signOut(id?: string): Promise<SignedOut> {
     const state = this.state.get()
@@ -87,7 +87,7 @@ export class Session {
     }
   }
 
-  /** The server answers, and who we are could not be asked yet. */
+  /** Fetches who is signed in, once the server responds, if that was not possible before. */
   async recognise(): Promise<void> {
     const state = this.state.get()
     if (state.status !== 'signed-in' || state.me) return
@@ -96,7 +96,7 @@ export class Session {
     if (me && now.status === 'signed-in' && now.client === state.client) this.state.set({ ...now, me })
   }
 
-  /** The server knows us no longer: sign in again, and go on where one was. */
+  /** The server rejected the session: shows the sign-in form, and after it the same screen. */
   expire(): void {
     if (this.state.get().status === 'signed-in' && !this.#isLeaving)
       this.state.set({
@@ -105,7 +105,7 @@ export class Session {
       })
   }
 
-  /** A token becomes a cookie, and is forgotten. */
+  /** Exchanges the token for a session cookie; the token is not stored. */
   async #signInHome(home: Server, token: string): Promise<Probed> {
     try {
       await clientOf(home).session.start(token)
@@ -135,7 +135,7 @@ export class Session {
       this.state.set({ status: 'signed-out', why: null })
     } catch (error) {
       if (isOncueError(error, 'UNAUTHORIZED')) return this.state.set({ status: 'signed-out', why: null })
-      // Nobody refused us: the screens say what is wrong, and recover by themselves.
+      // The server did not reject the token: the screens say what is wrong, and recover by themselves.
       this.#enter(server, null)
     }
   }
@@ -146,7 +146,7 @@ export class Session {
   }
 }
 
-/** Whether the server has no device of ours any more. A token that was typed in is somebody's, and goes on. */
+/** Revokes this device; true if the server lists it no longer. A token that was typed in is shared, and stays. */
 async function letGo(server: Server, me: Me | null): Promise<boolean> {
   const client = clientOf(server, { retries: 0, timeoutMs: LEAVE_TIMEOUT_MS })
   try {
@@ -176,7 +176,7 @@ export function useSessionState(): SessionState {
   return useObservable(useSession().state)
 }
 
-/** Of those who are signed in; the gate lets nobody else reach a screen. */
+/** The session within screens, which the gate shows only to signed-in users. */
 export function useSignedIn(): Extract<SessionState, { status: 'signed-in' }> {
   const state = useSessionState()
   if (state.status !== 'signed-in') throw new OncueError('INTERNAL', 'A screen before the gate')

@@ -1,6 +1,6 @@
 import AsyncStorage from '@react-native-async-storage/async-storage'
 
-/** What this app wrote itself, under this name; undefined: nothing, or nothing that can be read. */
+/** A value that this app stored under this name. Undefined: none, or one that cannot be read. */
 export async function readStored<Value>(key: string): Promise<Value | undefined> {
   try {
     const stored = await AsyncStorage.getItem(key)

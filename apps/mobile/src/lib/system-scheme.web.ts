@@ -1,8 +1,8 @@
 import { Observable, useObservable } from './observable.ts'
 
 /**
- * Heard once for everybody. Where each component asks, Chromium tells nobody: whoever reads `matches` between a change
- * and the next frame uses up its event, and half of the page stays dark on dark.
+ * One listener for all components. In Chromium, reading `matches` between a change and the next frame swallows the
+ * change event, so components with their own queries would keep the old theme.
  */
 const query = globalThis.matchMedia('(prefers-color-scheme: dark)')
 const isDark = new Observable(query.matches)

@@ -9,10 +9,10 @@ it.each([
   [health('good', 'All good', ['ok', 'idle']), 'Queues · Oncue'],
   [health('bad', '2 queues late', ['late', 'late', 'ok']), '(2) 2 queues late · Oncue'],
   [health('bad', 'No worker is alive', ['idle']), 'No worker is alive · Oncue'],
-])('says first whether something is wrong', (picture, title) => {
+])('begins with what is wrong', (picture, title) => {
   expect(titleOf('Queues', picture, false)).toBe(title)
 })
 
-it('says nothing of the state of a server that does not respond', () => {
+it('shows no old state of a server that does not respond', () => {
   expect(titleOf('Queues', health('bad', '2 queues late', ['late']), true)).toBe('Offline · Queues · Oncue')
 })

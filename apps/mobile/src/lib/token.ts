@@ -2,12 +2,12 @@ import * as SecureStore from 'expo-secure-store'
 
 const nameOf = (serverId: string) => `oncue.token.${serverId}`
 
-/** It leaves this phone in no backup, and cannot be read while the phone is locked. */
+/** Kept out of backups, and unreadable while the phone is locked. */
 const OPTIONS: SecureStore.SecureStoreOptions = {
   keychainAccessible: SecureStore.WHEN_UNLOCKED_THIS_DEVICE_ONLY,
 }
 
-// In the keychain of iOS and the keystore of Android, never beside the settings.
+// In the iOS keychain or the Android keystore, never beside the settings.
 export function readToken(serverId: string): Promise<string | null> {
   return SecureStore.getItemAsync(nameOf(serverId), OPTIONS)
 }

@@ -1,4 +1,4 @@
-// A browser has the cookie of its session, which no script can read: there is nothing to keep.
+// A browser has a session cookie, which no script can read: there is nothing to store.
 export async function readToken(_serverId: string): Promise<string | null> {
   return null
 }

@@ -16,7 +16,7 @@ function browser() {
 }
 
 describe('Back in a browser', () => {
-  it('closes what is open and stays on the page, until it is closed', () => {
+  it('closes an open sheet and stays on the page, until the sheet is closed', () => {
     const { navigation, stays } = browser()
     const close = vi.fn()
     const stop = closeOnBack(navigation, close)
@@ -53,7 +53,7 @@ describe('Back in a browser', () => {
     stop()
   })
 
-  it('closes nothing when the page is left all the same', () => {
+  it('closes nothing when the page is left anyway', () => {
     const { navigation, stays } = browser()
     const close = vi.fn()
     const stop = closeOnBack(navigation, close)

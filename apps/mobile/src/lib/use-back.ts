@@ -1,2 +1,2 @@
-/** Phones tell what is open by themselves: `onRequestClose`. */
+/** Phones call `onRequestClose` of the open modal themselves. */
 export function useBack(_isOpen: boolean, _close: () => void): void {}

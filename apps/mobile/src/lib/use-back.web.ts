@@ -8,16 +8,16 @@ export function useBack(isOpen: boolean, close: () => void): void {
   const latest = useRef(close)
   latest.current = close
   useEffect(() => {
-    // Where a browser has none, back leaves the page.
+    // In a browser without the Navigation API, back leaves the page.
     if (!isOpen || !('navigation' in window)) return
     return closeOnBack(window.navigation, () => latest.current())
   }, [isOpen])
 }
 
 /**
- * The step is refused before it is taken: the router counts what is in the history, and an entry of ours would mislead
- * it. The steps that it takes itself are let through, and so is what a browser does not let us refuse: a second back
- * without a touch in between, or one that leads out of the app.
+ * Prevents the navigation instead of adding a history entry, which would confuse the router: it counts entries. Steps
+ * of the router itself pass, and so do those that the browser does not let a page prevent: a second back without a
+ * user gesture in between, and one that leaves the app.
  */
 export function closeOnBack(navigation: Navigation, close: () => void): () => void {
   const onNavigate = (event: NavigateEvent) => {

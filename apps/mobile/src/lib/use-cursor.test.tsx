@@ -3,7 +3,7 @@ import { act, renderHook } from '@testing-library/react-native'
 import { useCursor } from './use-cursor.ts'
 
 jest.mock('expo-router', () => ({ useIsFocused: () => true }))
-// The keys of a browser.
+// The web version, which listens to keys.
 jest.mock('./use-keyboard', () => jest.requireActual('./use-keyboard.web'))
 
 const IDS = ['a', 'b', 'c', 'd']
@@ -14,7 +14,7 @@ function press(key: string, target: EventTarget = document.body) {
   })
 }
 
-/** In the page, and in focus. */
+/** A focused element of the page. */
 function focused(tag: string): HTMLElement {
   const element = document.createElement(tag)
   element.tabIndex = 0
@@ -53,7 +53,7 @@ describe('the cursor', () => {
     expect(result.current).toBe('d')
   })
 
-  it('goes on from a row that was opened otherwise', () => {
+  it('continues from a row that was opened by other means', () => {
     const { result, rerender } = show('a')
     press('j')
     rerender({ openId: 'd' })
@@ -61,7 +61,7 @@ describe('the cursor', () => {
     expect(result.current).toBe('c')
   })
 
-  it('opens its row by o and by Enter', () => {
+  it('opens its row with o and Enter', () => {
     const { opened } = show()
     press('j')
     press('Enter')
@@ -70,7 +70,7 @@ describe('the cursor', () => {
     expect(opened).toEqual(['a', 'b'])
   })
 
-  it('leaves Enter to what is in focus', () => {
+  it('leaves Enter to the focused element', () => {
     const { opened } = show()
     press('j')
     press('Enter', focused('div'))
@@ -78,7 +78,7 @@ describe('the cursor', () => {
   })
 })
 
-describe('while somebody types', () => {
+describe('while the user types', () => {
   it('keys are letters, and Escape leaves the field', () => {
     const { result } = show()
     const field = focused('input')
@@ -89,7 +89,7 @@ describe('while somebody types', () => {
     expect(document.activeElement).toBe(document.body)
   })
 
-  it('Escape in a dialog is the dialog’s', () => {
+  it('Escape in a dialog belongs to the dialog', () => {
     show()
     const dialog = focused('div')
     dialog.setAttribute('role', 'dialog')

@@ -4,19 +4,19 @@ import { useKeyboard } from './use-keyboard.ts'
 export interface CursorOptions {
   readonly onOpen: (id: string) => void
   readonly onSelect?: (id: string) => void
-  /** Whose detail is open beside: one moves from there. */
+  /** The row whose detail is open: the cursor moves from there. */
   readonly openId?: string | undefined
 }
 
 /**
- * The row that j and k move to; o or Enter opens it, x selects it. Answers its id, for the row to show it.
+ * A keyboard cursor: j and k move it, o or Enter opens its row, x selects it. Returns the row's id.
  */
 export function useCursor(
   ids: readonly string[],
   { onOpen, onSelect, openId }: CursorOptions,
 ): string | null {
   const [moved, setMoved] = useState<Moved | null>(null)
-  // Whatever was opened since, by hand too, is where one is.
+  // A row that was opened since, by keyboard or otherwise, is the new position.
   const id = moved?.openId === openId ? moved?.id : undefined
   const at = ids.indexOf(id ?? openId ?? '')
   const current = ids[at]

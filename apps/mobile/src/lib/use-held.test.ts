@@ -8,6 +8,6 @@ it.each([
   { shown: ['a', 'b'], latest: ['c', 'a', 'b'], waiting: 1 },
   { shown: ['a', 'b'], latest: ['d', 'c'], waiting: 2 },
   { shown: ['a'], latest: [], waiting: 0 },
-])('$waiting of $latest are new to who sees $shown', ({ shown, latest, waiting }) => {
+])('$waiting of $latest are new while $shown is displayed', ({ shown, latest, waiting }) => {
   expect(countNew(shown, latest, idOf)).toBe(waiting)
 })

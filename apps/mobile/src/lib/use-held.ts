@@ -3,14 +3,14 @@ import { useState } from 'react'
 export interface Held<Item> {
   /** What to show. */
   readonly items: readonly Item[]
-  /** How many changed behind it: "12 new – tap to show". */
+  /** How many new items are not shown: "12 new – tap to show". */
   readonly waiting: number
   readonly show: () => void
 }
 
 /**
- * Rows never move under a thumb: while something is selected or open, the list stays as it was, and counts what
- * came meanwhile.
+ * Rows never move under a thumb: while something is selected or open, the list stays as it was, and counts new
+ * items.
  */
 export function useHeld<Item>(
   items: readonly Item[],

@@ -2,7 +2,7 @@ import { useIsFocused } from 'expo-router'
 import { useEffect, useRef } from 'react'
 import type { Keys } from './keys.ts'
 
-/** While its screen is looked at, and nobody types: Escape then leaves the field. A dialog keeps the keys to itself. */
+/** Active while the screen is visible and no field has the focus; Escape leaves a field. A dialog blocks all keys. */
 export function useKeyboard(keys: Keys, isActive = true): void {
   const isFocused = useIsFocused()
   const latest = useRef(keys)
@@ -16,7 +16,7 @@ export function useKeyboard(keys: Keys, isActive = true): void {
         if (event.key === 'Escape') event.target.blur()
         return
       }
-      // What is in focus is what Enter presses.
+      // Enter belongs to the focused element.
       if (event.key === 'Enter' && event.target !== document.body) return
       const act = latest.current[event.key]
       if (!act) return

@@ -7,10 +7,10 @@ type Channel = Outputs['channels']['list'][number]
 
 export const minutesAgo = (minutes: number) => new Date(NOW.getTime() - minutes * 60_000)
 
-/** A real id for a short name, since some things are only done to ids. */
+/** A valid UUID for a small number: some code accepts nothing else. */
 const idOf = (n: number) => `0199a000-0000-7000-8000-${String(n).padStart(12, '0')}`
 
-/** `mail` has waited for too long since twelve minutes, and nobody has seen to it. */
+/** An unacknowledged alert: `mail` has been late for twelve minutes. */
 export function alertOf(n: number, differs: Partial<Alert> = {}): Alert {
   return {
     ...{ id: idOf(n), ruleId: 'late', kind: 'oldest_waiting', queue: 'mail', state: 'firing' },

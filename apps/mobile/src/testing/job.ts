@@ -20,7 +20,7 @@ export function jobOf(differs: Partial<Job> = {}): Job {
   return job as Job
 }
 
-/** What a list has of some jobs. */
+/** A page of a list with these jobs. */
 export function pageOf(jobs: readonly Job[], differs: Partial<Page> = {}): Page {
   const items = jobs.map(({ payload, result, events, masked, ...summary }) => summary)
   return {

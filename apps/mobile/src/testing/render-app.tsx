@@ -14,12 +14,12 @@ const MAY: Readonly<Record<'viewer' | 'operator' | 'admin', Me['may']>> = {
 
 export interface AppOptions {
   readonly role?: Exclude<Role, 'producer'>
-  /** What the API answers, by procedure. Health and who one is are there already. */
+  /** Answers of the API by procedure. `health.get` and `tokens.me` have defaults. */
   readonly answers?: TestAnswers
   readonly isSignedOut?: boolean
 }
 
-/** The whole app at a path, talking to answers instead of a server. */
+/** Renders the whole app at a path, with fixed answers instead of a server. */
 export async function renderApp(
   path: string,
   { role = 'admin', answers = {}, isSignedOut }: AppOptions = {},
@@ -49,7 +49,7 @@ export async function renderApp(
   return { app, session, screen, client, signIn }
 }
 
-/** One message, and then nothing more, for as long as anybody listens. */
+/** One message; after it the stream stays open. */
 async function* watchOnce<Message>(message: Message) {
   yield message
   await new Promise<never>(() => {})

@@ -7,10 +7,10 @@ jest.mock('@react-native-async-storage/async-storage', () =>
   require('@react-native-async-storage/async-storage/jest/async-storage-mock'),
 )
 
-// A test says by itself when the network is gone.
+// Tests report a lost network themselves.
 jest.mock('expo-network', () => ({ addNetworkStateListener: () => ({ remove: () => {} }) }))
 
-// A phone that allows notifications, and on which nobody presses one unless a test does.
+// A phone that allows notifications; only tests press one.
 jest.mock('expo-notifications', () => ({
   ...{
     AndroidImportance: { MAX: 7 },
@@ -25,14 +25,14 @@ jest.mock('expo-notifications', () => ({
   useLastNotificationResponse: jest.fn(() => null),
 }))
 
-/** What a test lets out to the console fails it, as everywhere here. */
+/** Console output fails a test. */
 const said: string[] = []
 
 beforeEach(() => {
   for (const method of ['debug', 'error', 'info', 'log', 'warn'] as const)
     jest.spyOn(globalThis.console, method).mockImplementation((...args: unknown[]) => {
       const text = format(...args)
-      // What comes by itself, as from a stream, cannot be wrapped; tests wait for what they expect.
+      // Updates from a stream cannot be wrapped in act(); tests wait for what they expect.
       if (!text.includes('not wrapped in act')) said.push(`${method}: ${text}`)
     })
 })

@@ -10,7 +10,7 @@ export interface Palette {
   readonly text: string
   readonly textMuted: string
   readonly line: string
-  /** Edges of what can be operated: 3:1. */
+  /** Borders of controls: a contrast of 3:1. */
   readonly lineStrong: string
   readonly accent: string
   readonly onAccent: string
@@ -29,7 +29,7 @@ export interface Palette {
 
 export type Tone = 'neutral' | 'accent' | 'good' | 'warn' | 'bad' | 'paused'
 
-/** Paper and ink: warm greys, one violet, and colours of state that are only ever spoken beside a word. */
+/** Paper and ink: warm greys, one violet, and state colours, which always come with a word. */
 export const light: Palette = {
   surface: '#faf9f7',
   surfaceRaised: '#ffffff',
@@ -83,10 +83,10 @@ export const space = { xs: 4, s: 8, m: 12, l: 16, xl: 24, xxl: 32, xxxl: 48 } as
 
 export const radius = { s: 6, m: 10, l: 16, full: 999 } as const
 
-/** No target is smaller. */
+/** The smallest size of a touch target. */
 export const TARGET = 48
 
-/** From here on there is room for the rail, and for a list beside its detail. */
+/** From this width on there is room for the rail, and for a list beside its detail. */
 export const WIDE = 900
 
 export const MONO = 'ui-monospace, SFMono-Regular, Menlo, Consolas, monospace'

@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'react'
 import { AccessibilityInfo } from 'react-native'
 
-/** Whether the reader asked for less movement. */
+/** Whether the user asked for reduced motion. */
 export function useReducedMotion(): boolean {
   const [isReduced, setReduced] = useState(false)
   useEffect(() => {

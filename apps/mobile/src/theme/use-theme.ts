@@ -10,7 +10,7 @@ export interface Theme {
   readonly colors: Palette
 }
 
-/** As the system has it, unless the settings say otherwise. */
+/** The system's theme, unless the settings override it. */
 export function useTheme(): Theme {
   const isSystemDark = useSystemIsDark()
   const [choice] = usePreference('theme')

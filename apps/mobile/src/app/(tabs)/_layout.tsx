@@ -3,14 +3,14 @@ import { StyleSheet, View } from 'react-native'
 import { TABS } from '../../components/shell/destinations.ts'
 import { Gate } from '../../components/shell/gate.tsx'
 
-/** Keeps the four tabs as they were left. What is pressed to reach them is drawn by the shell. */
+/** Keeps the four tabs mounted, so that each stays as it was left. The shell draws the tab bar. */
 export default function TabsLayout() {
   return (
     <Tabs
       options={{
-        // As browsers have it: back leads to where one was.
+        // As in a browser: back leads to the previous screen, whichever tab it was in.
         backBehavior: 'fullHistory',
-        // The slot grows with what is in it: what fills its place instead scrolls.
+        // A slot would grow with its content; a screen that fills its place scrolls instead.
         screenLayout: ({ children }) => (
           <View style={StyleSheet.absoluteFill}>
             <Gate>{children}</Gate>

@@ -3,7 +3,7 @@ import { StyleSheet } from 'react-native'
 import { alertOf } from '../../testing/alerts.ts'
 import { renderApp } from '../../testing/render-app.tsx'
 
-it('lies below what is said, however many lines it has, and only on its own page', async () => {
+it('toasts appear above an action bar of any height, and only on its own page', async () => {
   const alert = alertOf(1)
   const { screen, app } = await renderApp(`/alerts/${alert.id}`, {
     answers: {

@@ -8,7 +8,7 @@ export interface AdminOnlyProps {
   readonly children: ReactNode
 }
 
-/** What only admins may read: others are told why they do not see it. */
+/** Content that only admins may read. Others see why it is hidden. */
 export function AdminOnly({ what, children }: AdminOnlyProps) {
   const { me } = useSignedIn()
   if (!me || me.may.includes('admin')) return children

@@ -16,12 +16,12 @@ const TONES: Readonly<Record<Phase, Tone>> = {
   paused: 'paused',
 }
 
-/** How fresh everything is, in words. Pressed, it pauses or goes on. */
+/** How fresh the data is, in words. A press pauses or resumes updates. */
 export function ConnectionWord() {
   const { colors } = useTheme()
   const connection = useConnection()
   const state = useConnectionState()
-  // The banner says it, with the way to try again.
+  // The offline banner says it, with a retry button.
   if (state.phase === 'offline') return null
   const words = describeConnection(state, timeOfDay)
   const next = { paused: 'resume', reconnecting: 'retry' } as const
@@ -55,7 +55,7 @@ const styles = StyleSheet.create({
     borderRadius: radius.m,
     flexShrink: 1,
   },
-  // On two lines beside a long badge: how old the data is must never be cut.
+  // Wraps beside a long badge: the age of the data must never be cut off.
   words: { flexShrink: 1 },
   dot: { width: 8, height: 8, borderRadius: radius.full },
 })

@@ -8,8 +8,8 @@ function Screen() {
   return <Text>fine</Text>
 }
 
-it('keeps a screen that breaks to itself, and tries again when asked', () => {
-  // React tells of what was caught.
+it('a screen that crashes leaves the rest of the app alone, and is rendered again on request', () => {
+  // React logs every error that a boundary catches.
   jest.spyOn(globalThis.console, 'error').mockImplementation(() => {})
   render(
     <CrashGuard>

@@ -1,7 +1,7 @@
 import { Component, type ReactNode } from 'react'
 import { ErrorState } from '../ui/error-state.tsx'
 
-/** A screen that breaks takes nothing else with it: the rest of the app stays, and it can be tried again. */
+/** An error boundary for each screen: the rest of the app keeps working, and the screen can be retried. */
 export class CrashGuard extends Component<{ readonly children: ReactNode }, { readonly error: unknown }> {
   override state = { error: null }
 

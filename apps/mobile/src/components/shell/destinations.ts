@@ -19,10 +19,10 @@ export const TABS = [
 
 const [NOW, FAILURES, QUEUES, ALERTS] = TABS
 
-/** What is looked at most: first in the rail, and in reach of a thumb on a phone. */
+/** The most used screens: first in the rail, and in the tab bar of a phone. */
 export const MAIN: readonly Destination[] = [NOW, FAILURES, JOBS, QUEUES, ALERTS]
 
-/** The rest, as the bar of a phone has it. */
+/** The entry of a phone's tab bar that leads to all other screens. */
 export const OTHERS: Destination = { href: '/settings', label: 'More', icon: 'more' }
 
 /** In the rail where there is one, in the settings on a phone. */

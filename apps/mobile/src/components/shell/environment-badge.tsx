@@ -3,7 +3,7 @@ import { useHealth } from '../../lib/use-health.ts'
 import type { Tone } from '../../theme/tokens.ts'
 import { Badge } from '../ui/badge.tsx'
 
-/** Where one is: its name always, and a colour that says how careful to be. */
+/** The environment's name, in a colour that says how careful to be. */
 export function EnvironmentBadge() {
   const { server } = useSignedIn()
   const { data } = useHealth()
@@ -16,7 +16,7 @@ export function EnvironmentBadge() {
   )
 }
 
-/** Where real people are hurt: what touches jobs there is confirmed by holding. */
+/** In production, actions on jobs are confirmed by holding the button. */
 export function isProduction(environment: string | null): boolean {
   return environment !== null && /^prod/i.test(environment)
 }

@@ -7,8 +7,8 @@ import { Mark } from '../ui/mark.tsx'
 import { CrashGuard } from './crash-guard.tsx'
 
 /**
- * Who is not signed in gets the sign-in in place of the screen. The address stays what it was, so that a link that
- * was opened cold leads to where it should afterwards.
+ * Without a session, shows the sign-in form in place of the screen. The address does not change, so that a link
+ * leads to its target after signing in.
  */
 export function Gate({ children }: { readonly children: ReactNode }) {
   const state = useSessionState()

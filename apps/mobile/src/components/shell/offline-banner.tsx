@@ -5,7 +5,7 @@ import { useSignedIn } from '../../lib/session.ts'
 import { Banner } from '../ui/banner.tsx'
 import { Button } from '../ui/button.tsx'
 
-/** Above every screen while the server is silent. Nothing else on the screen says so. */
+/** Shown above every screen while the server does not respond. Nothing else on the screen repeats it. */
 export function OfflineBanner() {
   const connection = useConnection()
   const state = useConnectionState()

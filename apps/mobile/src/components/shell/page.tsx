@@ -7,7 +7,7 @@ import { IconButton } from '../ui/icon-button.tsx'
 import { Text } from '../ui/text.tsx'
 import { useIsBesideList } from './split.tsx'
 
-/** Where back leads for who came here by a link. */
+/** Where back leads when the page was opened by a link. */
 type Parent =
   | '/'
   | '/failures'
@@ -21,25 +21,25 @@ type Parent =
 export interface PageProps {
   readonly title: string
   readonly children: ReactNode
-  /** Shows a way back; none: the page is one of the tabs. */
+  /** Shows a back button. Absent for tabs. */
   readonly parent?: Parent
   /** A word beside the title: a state, a count. */
   readonly badge?: ReactNode
   /** Buttons at the end of the title's row. */
   readonly actions?: ReactNode
-  /** Stays in sight at the bottom: what can be done here. */
+  /** The page's actions; stays visible at the bottom. */
   readonly bar?: ReactNode
   readonly onRefresh?: () => void
   /** The page has a list that scrolls by itself. */
   readonly isList?: boolean
-  /** Not said again in the window's title, as for a list beside its detail. */
+  /** Leaves the window's title alone, as a list beside its detail does. */
   readonly isAside?: boolean
 }
 
-/** One that would be broken in the middle on a phone, as the class of an error: it is set smaller. */
+/** A word that would break in the middle on a phone, such as an error class: the title is then set smaller. */
 const hasLongWord = (title: string): boolean => /[^\s_.:/-]{16}/.test(title)
 
-/** A title, what there is to see, and what can be done. */
+/** The frame of every screen: title, content and actions. */
 export function Page(props: PageProps) {
   const { title, children, parent, badge, actions, bar, onRefresh, isList = false, isAside = false } = props
   const isBesideList = useIsBesideList()
@@ -106,6 +106,6 @@ const styles = StyleSheet.create({
     alignItems: 'center',
     gap: space.m,
   },
-  // A long name is broken rather than cut.
+  // A long name wraps rather than being cut off.
   words: { flexShrink: 1, minWidth: 0, maxWidth: '100%' },
 })

@@ -6,7 +6,7 @@ import { loadPreferences } from '../../lib/preferences.ts'
 import { Session, SessionContext } from '../../lib/session.ts'
 import { ToastProvider } from '../ui/toast.tsx'
 
-/** Everything that screens find around them. A session that is there already, as in tests, is taken as it is. */
+/** Every context that screens rely on. An existing session, as in tests, is used as it is. */
 export function Providers({ children }: { readonly children: ReactNode }) {
   const given = useContext(SessionContext)
   const [session] = useState(() => given ?? new Session())

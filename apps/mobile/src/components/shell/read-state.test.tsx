@@ -23,30 +23,30 @@ function show(
 
 beforeEach(() => refetch.mockClear())
 
-describe('what a screen shows', () => {
-  it('at first: where things will be', () => {
+describe('a screen', () => {
+  it('shows a skeleton during the first load', () => {
     show({})
     expect(screen.getByLabelText('Loading')).toBeVisible()
   })
 
-  it('with data: the data', () => {
+  it('shows its data', () => {
     show({ data: ['mail'] })
     expect(screen.getByText('mail')).toBeVisible()
   })
 
-  it('with nothing, and all is well', () => {
+  it('shows its empty state when there is nothing to show', () => {
     show({ data: [] })
     expect(screen.getByText('No queue is late')).toBeVisible()
   })
 
-  it('with nothing because of a filter, which can be cleared', () => {
+  it('offers to clear a filter that matches nothing', () => {
     const onClearFilter = jest.fn()
     show({ data: [] }, { onClearFilter })
     fireEvent.press(screen.getByLabelText('Clear filter'))
     expect(onClearFilter).toHaveBeenCalledTimes(1)
   })
 
-  it('with an error over old data: both, and a way to try again', () => {
+  it('shows an error above old data, with a retry button', () => {
     show({ data: ['mail'], error: new OncueError('DATABASE_UNAVAILABLE', 'gone') })
     expect(screen.getByText('mail')).toBeVisible()
     expect(screen.getByText(/data may be out of date/)).toBeVisible()
@@ -59,7 +59,7 @@ describe('what a screen shows', () => {
     ['FORBIDDEN', 'No access', false],
     ['JOB_NOT_FOUND', 'This job is gone', false],
     ['NOT_FOUND', 'Incompatible server version', true],
-  ] as const)('with %s instead of data: "%s"; retry: %s', (code, title, canRetry) => {
+  ] as const)('explains %s as "%s" when it has no data; retry: %s', (code, title, canRetry) => {
     show({ error: new OncueError(code, 'why') })
     expect(screen.getByText(title)).toBeVisible()
     expect(screen.queryByLabelText('Retry') !== null).toBe(canRetry)

@@ -14,14 +14,15 @@ export interface ReadStateProps<Data> {
   readonly isEmpty?: (data: Data) => boolean
   /** Nothing there, and all is well. */
   readonly empty?: EmptyStateProps
-  /** Nothing there because of a filter, which this takes away. */
+  /** Clears the filter that left nothing to show. */
   readonly onClearFilter?: (() => void) | undefined
   readonly skeleton?: ReactNode
 }
 
 /**
  * Every state of a screen, once: first load, old data while a newer answer is fetched, healthy and empty, emptied by
- * a filter, an error over old data, an error instead of data. Offline, the shell says it once for all of them. Who is signed out never gets here: the gate sees to it.
+ * a filter, an error over old data, an error instead of data. Offline is said once, by the shell; signed out is
+ * handled by the gate.
  */
 export function ReadState<Data>(props: ReadStateProps<Data>) {
   const { read, children, isEmpty, empty, onClearFilter, skeleton = <SkeletonRows /> } = props
@@ -48,7 +49,7 @@ export function ReadState<Data>(props: ReadStateProps<Data>) {
   )
 }
 
-/** The banner of the shell says why. */
+/** The offline banner says why. */
 const NOT_LOADED: EmptyStateProps = {
   icon: 'offline',
   title: 'Not loaded',

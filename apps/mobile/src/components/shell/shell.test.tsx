@@ -4,7 +4,7 @@ import { healthOf, NOW } from '../../testing/health.ts'
 import { offline, renderApp } from '../../testing/render-app.tsx'
 
 describe('the shell', () => {
-  it('says where one is and that it is live', async () => {
+  it('names the environment and says that it is live', async () => {
     const { screen } = await renderApp('/')
     expect(await screen.findByText('STAGING')).toBeVisible()
     expect(await screen.findByText('Live')).toBeVisible()
@@ -16,7 +16,7 @@ describe('the shell', () => {
     expect(await screen.findByLabelText('Alerts, 3 firing')).toBeVisible()
   })
 
-  it('leads from tab to tab', async () => {
+  it('switches between tabs', async () => {
     const { app, screen } = await renderApp('/')
     fireEvent.press(await screen.findByLabelText('Queues'))
     expect(app.getPathname()).toBe('/queues')
@@ -31,7 +31,7 @@ describe('the shell', () => {
 })
 
 describe('a server that does not respond', () => {
-  it('is said once, above every screen, and nothing on the screen goes on counting', async () => {
+  it('is reported once, above every screen, and every duration on the screen stops', async () => {
     let isUp = true
     const waiting = { value: new Date(NOW.getTime() - 60_000), spark: Array(30).fill(0) }
     const health = () => (isUp ? healthOf({ oldestWaiting: waiting }) : offline())
@@ -66,7 +66,7 @@ describe('a server that does not respond', () => {
 })
 
 describe('the bar of a phone', () => {
-  it('has the jobs and everything else one tap away', async () => {
+  it('has Jobs and More one tap away', async () => {
     const { app, screen } = await renderApp('/')
     fireEvent.press(await screen.findByLabelText('Jobs'))
     expect(app.getPathname()).toBe('/jobs')
@@ -77,7 +77,7 @@ describe('the bar of a phone', () => {
 })
 
 describe('the gate', () => {
-  it('shows the sign-in in place of a screen, and the screen once one is signed in', async () => {
+  it('shows the sign-in form in place of a screen, and the screen after signing in', async () => {
     const { app, screen, signIn } = await renderApp('/queues/mail', { isSignedOut: true })
     expect(await screen.findByText('Connect to Oncue')).toBeVisible()
     expect(screen.queryByText('mail')).toBeNull()
@@ -86,7 +86,7 @@ describe('the gate', () => {
     expect(app.getPathname()).toBe('/queues/mail')
   })
 
-  it('comes back when the server knows one no longer', async () => {
+  it('returns when the server rejects the session', async () => {
     const { screen } = await renderApp('/', {
       answers: {
         'health.get': () => {

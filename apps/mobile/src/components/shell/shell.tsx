@@ -24,7 +24,7 @@ const ALONE = ['/sign-in', '/pair']
 const BAR = [...MAIN, OTHERS]
 const MAX_TAB_SCALE = 1.15
 
-/** What stays where it is while screens come and go: a rail where there is room, bars on a phone. */
+/** The frame around every screen: a rail where there is room, bars on a phone. */
 export function Shell({ children }: { readonly children: ReactNode }) {
   const { colors } = useTheme()
   const { status } = useSessionState()
@@ -146,7 +146,7 @@ function Goto({ to, isTab = false }: { readonly to: Destination; readonly isTab?
   )
 }
 
-/** Six share the width of a phone: their words grow less than others. */
+/** Six tabs share the width of a phone, so their labels scale less than other text. */
 function useTabSize() {
   const share = Math.min(1, MAX_TAB_SCALE / useFontScale())
   return { fontSize: type.overline.fontSize * share, lineHeight: type.overline.lineHeight * share }

@@ -5,10 +5,10 @@ import { EmptyState } from '../ui/empty-state.tsx'
 
 export interface SplitProps {
   readonly list: ReactNode
-  /** The detail that is open; none: the list alone, or a hint beside it. */
+  /** The open detail. Without one, the list is shown alone, or with a hint beside it. */
   readonly children?: ReactNode
   readonly hint: string
-  /** What it lists now opens no detail: it has all the room. */
+  /** The list's rows open no detail, so it takes the full width. */
   readonly isAlone?: boolean
 }
 
@@ -19,7 +19,7 @@ export function useIsBesideList(): boolean {
   return useContext(BesideList)
 }
 
-/** Where there is room, a list and its detail side by side; else whichever was asked for. */
+/** A list and its detail side by side where there is room; otherwise the one that the address names. */
 export function Split({ list, children, hint, isAlone = false }: SplitProps) {
   const { colors } = useTheme()
   if (!useIsWide()) return children ?? list

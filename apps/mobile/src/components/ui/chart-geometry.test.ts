@@ -17,18 +17,18 @@ it('draws from zero to the end of the axis, from edge to edge', () => {
   expect(areaOf([0, 5, 10], scale)).toBe('M0 50L0 50L50 25L100 0L100 50Z')
 })
 
-it('keeps a threshold in sight', () => {
+it('keeps the threshold within the chart', () => {
   const { y } = scaleOf([[1, 2]], { width: 10, height: 100, threshold: 100 })
   expect(y(100)).toBeGreaterThan(0)
 })
 
-it('leaves a gap where nothing is known, and a dot where a value stands alone', () => {
+it('leaves a gap where a value is unknown, and draws a dot for a single value', () => {
   const values = [1, null, 1, 1]
   const scale = scaleOf([values], { width: 30, height: 10 })
   expect(lineOf(values, scale)).toBe('M0 0h0M20 0L30 0')
   expect(areaOf(values, scale)).toBe('M0 10L0 0L0 10ZM20 10L20 0L30 0L30 10Z')
 })
 
-it('survives nothing at all', () => {
+it('draws an empty series', () => {
   expect(lineOf([], scaleOf([[]], { width: 10, height: 10 }))).toBe('')
 })

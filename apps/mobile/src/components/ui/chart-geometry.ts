@@ -1,4 +1,4 @@
-/** Numbers of a series; null: nothing is known of that moment. */
+/** Numbers of a series. Null: unknown at that moment. */
 export type Values = readonly (number | null)[]
 
 export interface Scale {
@@ -13,7 +13,7 @@ export interface Box {
   readonly height: number
   /** Kept free at all sides, so that strokes are not cut. */
   readonly inset?: number
-  /** Always within sight. */
+  /** Always within the chart. */
   readonly threshold?: number
 }
 
@@ -39,7 +39,7 @@ export function niceMax(value: number): number {
   return step * power
 }
 
-/** Broken where nothing is known. A value alone is a dot, with round caps. */
+/** Interrupted where values are unknown. A single value becomes a dot, thanks to round caps. */
 export function lineOf(values: Values, { x, y }: Scale): string {
   let isDrawing = false
   return values

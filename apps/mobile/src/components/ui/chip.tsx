@@ -10,7 +10,7 @@ export interface ChipProps {
   readonly onPress: () => void
   readonly isOn?: boolean
   readonly icon?: IconName
-  /** Shows a cross: pressing takes the filter away. */
+  /** Shows a cross: pressing removes the filter. */
   readonly isRemovable?: boolean
 }
 

@@ -10,7 +10,7 @@ it.each([
   ['NOT_FOUND', 'Incompatible server version', true],
   ['DATABASE_UNAVAILABLE', 'This did not work', true],
   ['INVALID_INPUT', 'This did not work', false],
-] as const)('%s is told as "%s"; retry: %s', (code, title, canRetry) => {
+] as const)('%s is explained as "%s"; retry: %s', (code, title, canRetry) => {
   expect(describeProblem(new OncueError(code, 'why'))).toMatchObject({ title, canRetry })
 })
 
@@ -27,7 +27,7 @@ it.each([
     'https://oncue.test did not respond to jobs.get',
     /^oncue\.test took too long to respond\./,
   ],
-] as const)('%s "%s" is told to somebody who was just woken', (code, message, told) => {
+] as const)('%s "%s" is explained in plain words', (code, message, told) => {
   const { text } = describeProblem(new OncueError(code, message))
   expect(text).toMatch(told)
   expect(text).toMatch(/keeps reconnecting, but never resends an action\.$/)
@@ -36,7 +36,7 @@ it.each([
 it.each([
   'input.id: Invalid string: must match pattern /^[0-9a-f]{8}$/, got "abc"',
   'input.id: Invalid UUID, got "abc"',
-])('a link to no id is told like one to nothing: %s', (message) => {
+])('a link with an invalid id is explained like one to a missing job: %s', (message) => {
   expect(describeProblem(new OncueError('INVALID_INPUT', message))).toEqual({
     title: 'There is nothing here',
     text: 'The link does not end in a complete id. It may be cut off or mistyped. Search for it in the list.',
@@ -45,7 +45,7 @@ it.each([
   })
 })
 
-it('tells what to do, in the words of the error', () => {
+it('says what to do, in the words of the error', () => {
   const { text } = describeProblem(new OncueError('FORBIDDEN', 'A viewer may not do this'))
   expect(text).toMatch(/^A viewer may not do this\. Use a token/)
 })
@@ -60,6 +60,6 @@ it('tells of a job that is gone when it was enqueued', () => {
   )
 })
 
-it('does not hide what it does not know', () => {
+it('shows the message of an unknown error', () => {
   expect(describeProblem(new Error('boom')).text).toBe('boom')
 })

@@ -12,7 +12,7 @@ export interface Problem {
   readonly canRetry: boolean
 }
 
-/** What went wrong, for somebody who was just woken up. */
+/** What went wrong, in words for the person on call. */
 export function describeProblem(error: unknown): Problem {
   if (!isOncueError(error)) {
     const text = error instanceof Error ? error.message : 'No reason was given.'
@@ -47,7 +47,7 @@ export function describeProblem(error: unknown): Problem {
         canRetry: false,
       }
     case 'NOT_FOUND':
-      // Only a procedure can be missing: whatever else there is has an error of its own.
+      // Only a procedure can be missing here: everything else has its own not-found error.
       return {
         title: 'Incompatible server version',
         text: `It does not support this request (${error.message}). Update the server, or reload the app.`,
@@ -70,7 +70,7 @@ function otherwise(error: OncueError): Problem {
 
 const toldBy = ({ message, hint }: OncueError) => `${message}. ${hint}`
 
-/** True of a screen and of a button alike: only the first is asked for again. */
+/** True for screens, which are fetched again, and for buttons, whose calls are not. */
 const WHAT_FOLLOWS = 'The app keeps reconnecting, but never resends an action.'
 
 function whyUnanswered({ code, message }: OncueError): string {
@@ -92,7 +92,7 @@ const NOTHING_HERE: Problem = {
   canRetry: false,
 }
 
-/** Nobody knows when it was removed, but its id knows when it was made. */
+/** When the job was removed is unknown, but its id contains the time at which it was created. */
 function whyGone(message: string): string {
   const job = jobNamedIn(message)
   return job

@@ -11,7 +11,7 @@ export interface EmptyStateProps {
   readonly action?: { readonly label: string; readonly onPress: () => void }
 }
 
-/** Nothing is here, and that is fine: says why, and what would bring something. */
+/** Nothing to show, and nothing wrong: says why, and what would appear here. */
 export function EmptyState({ title, text, icon = 'good', action }: EmptyStateProps) {
   return (
     <View style={styles.state}>

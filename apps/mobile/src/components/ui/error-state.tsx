@@ -10,7 +10,7 @@ export interface ErrorStateProps {
   readonly onRetry?: () => void
 }
 
-/** Nothing could be shown: what is wrong, and what to do. */
+/** In place of content that could not be loaded: what is wrong, and what to do. */
 export function ErrorState({ error, onRetry }: ErrorStateProps) {
   const { title, text, icon, canRetry } = describeProblem(error)
   return (

@@ -15,7 +15,7 @@ describe('a button to hold', () => {
   afterEach(() => jest.useRealTimers())
   const button = () => screen.getByRole('button')
 
-  it('does nothing when it is let go too early', () => {
+  it('does nothing when it is released too early', () => {
     fireEvent(button(), 'pressIn', byPointer)
     pass(600)
     fireEvent(button(), 'pressOut', byPointer)
@@ -24,7 +24,7 @@ describe('a button to hold', () => {
     expect(onConfirm).not.toHaveBeenCalled()
   })
 
-  it('confirms once it was held', () => {
+  it('confirms after it was held', () => {
     fireEvent(button(), 'pressIn', byPointer)
     pass(2_000)
     expect(onConfirm).toHaveBeenCalledTimes(1)

@@ -8,7 +8,7 @@ import { Pressable } from './pressable.tsx'
 import { Text } from './text.tsx'
 
 const HOLD_MS = 1_200
-/** For keys and readers, which cannot hold: the second press counts, but not that of a double click. */
+/** Keyboards and screen readers cannot hold, so a second press confirms; one this soon is a double click. */
 const AGAIN_FROM_MS = 700
 const AGAIN_UNTIL_MS = 8_000
 
@@ -19,7 +19,7 @@ export interface HoldButtonProps {
   readonly variant?: 'primary' | 'danger'
 }
 
-/** For what touches many jobs: nothing happens by a slip of the thumb. */
+/** For actions on many jobs: a slip of the thumb does nothing. */
 export function HoldButton({ label, onConfirm, variant = 'primary' }: HoldButtonProps) {
   const { colors } = useTheme()
   const progress = useRef(new Animated.Value(0)).current

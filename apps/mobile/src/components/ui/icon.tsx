@@ -45,7 +45,7 @@ import { View } from 'react-native'
 import type { Palette } from '../../theme/tokens.ts'
 import { useTheme } from '../../theme/use-theme.ts'
 
-/** By what they mean here. */
+/** Icons by their meaning in this app. */
 const ICONS = {
   acked: Check,
   activity: Activity,
@@ -102,11 +102,11 @@ export interface IconProps {
   readonly name: IconName
   readonly size?: number
   readonly color?: keyof Palette
-  /** Where no token fits, such as on a tone. */
+  /** Overrides `color` where no token fits, such as on a tone. */
   readonly ink?: string
 }
 
-/** Never alone: a word stands beside it, or the button around it has a label. */
+/** Never without words: there is text beside it, or the button around it has a label. */
 export function Icon({ name, size = 20, color = 'text', ink }: IconProps) {
   const { colors } = useTheme()
   const Drawing: Drawing = ICONS[name]

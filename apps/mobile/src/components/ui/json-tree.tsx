@@ -6,7 +6,7 @@ import { Icon } from './icon.tsx'
 import { Pressable } from './pressable.tsx'
 import { Text } from './text.tsx'
 
-/** Larger than this, what is inside is folded at first. */
+/** Larger values are folded at first. */
 const OPEN_UP_TO = 30
 
 export interface JsonTreeProps {
@@ -15,7 +15,7 @@ export interface JsonTreeProps {
   readonly masked?: readonly string[]
   /** What such a path begins with: `payload`. */
   readonly root?: string
-  /** Only what has this text in its name or value. */
+  /** Shows only entries with this text in their name or value. */
   readonly search?: string
 }
 
@@ -96,7 +96,7 @@ function Leaf({
   )
 }
 
-/** As one would write it in code. */
+/** As written in code. */
 function pathOf(parent: string, key: string, isIndex: boolean): string {
   if (isIndex) return `${parent}[${key}]`
   if (!/^[A-Za-z_$][\w$]*$/.test(key)) return `${parent}[${JSON.stringify(key)}]`

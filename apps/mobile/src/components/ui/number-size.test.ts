@@ -14,7 +14,7 @@ it.each([
   expect(numberSize([{ value, unit }], { width, sizes })).toBe(size)
 })
 
-it('is that of all pairs together', () => {
+it('one size fits all pairs of number and unit together', () => {
   const parts = [
     { value: '7', unit: 'min' },
     { value: '18', unit: 's' },

@@ -1,6 +1,6 @@
 import type { Quantity } from '../../lib/format.ts'
 
-/** Widths in em, of the widest system font in bold: guessed too wide, a number is a little smaller; never cut. */
+/** Widths in em, of the widest system font in bold: too wide a guess makes a number smaller, but never cuts it. */
 const DIGIT = 0.7
 const GAP = 0.36
 /** How much smaller a unit is than its number. */

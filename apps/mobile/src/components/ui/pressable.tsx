@@ -8,7 +8,7 @@ const IS_WEB = Platform.OS === 'web'
 
 export interface Props extends Omit<PressableProps, 'style' | 'children'> {
   readonly style?: object | undefined
-  /** It has a colour of its own, which stays. */
+  /** Keeps its own background colour when hovered or pressed. */
   readonly isFilled?: boolean
   /** All that it says, in one sentence, where what there is to see is said in other words. */
   readonly spoken?: string
@@ -26,7 +26,7 @@ export function Pressable({ style, isFilled = false, spoken, children, ...rest }
       {...(spoken !== undefined && !IS_WEB && { 'aria-label': spoken })}
       ref={useLocked(rest)}
       onFocus={(event) => {
-        // Only whoever came by key needs to see where they are.
+        // Only keyboard users need to see the focus.
         setFocused(isByKey(event))
         rest.onFocus?.(event)
       }}
@@ -46,7 +46,7 @@ export function Pressable({ style, isFilled = false, spoken, children, ...rest }
   )
 }
 
-/** A label that differs from what is seen would be out of reach of those who speak to their browser: this is text. */
+/** Hidden text rather than a label: voice control could not find a label that differs from the visible text. */
 function Named({ name, children }: { readonly name: string; readonly children: ReactNode }) {
   return (
     <>
@@ -59,8 +59,8 @@ function Named({ name, children }: { readonly name: string; readonly children: R
 }
 
 /**
- * react-native-web says that something is locked only by making it impossible to press, and says no hint at all. So
- * the page is told: it can be pressed still, to learn why.
+ * react-native-web marks an element as disabled only by making it impossible to press, and ignores hints. So the
+ * attributes are set on the page's element: it can still be pressed, to learn why it is locked.
  */
 function useLocked({ 'aria-disabled': isLocked, accessibilityHint: hint }: PressableProps) {
   const ref = useRef<View>(null)

@@ -8,7 +8,7 @@ import { Pressable } from './pressable.tsx'
 
 export interface RowProps {
   readonly children: ReactNode
-  /** Everything that the row says, in one sentence. */
+  /** The whole row in one sentence, for screen readers. */
   readonly label: string
   readonly onPress?: () => void
   readonly onLongPress?: () => void
@@ -22,7 +22,7 @@ export interface RowProps {
   readonly height?: number | undefined
 }
 
-/** What a name needs: where there is less, what stands at the end goes below. */
+/** The least width for a name. With less, the content at the end of the row moves below it. */
 const ROOM = 150
 
 /** Two lines in a list, with a fine line below. */

@@ -28,7 +28,7 @@ export function Sheet({ isOpen, title, onClose, children, footer }: SheetProps) 
   return (
     <Modal visible={isOpen} transparent animationType={animation} onRequestClose={onClose} aria-label={title}>
       <View style={[styles.place, isWide && styles.middle]}>
-        {/* Readers and keys have the button: to them this is not there. */}
+        {/* Hidden from screen readers and the keyboard, which have the close button. */}
         <Pressable
           style={[StyleSheet.absoluteFill, { backgroundColor: colors.scrim }]}
           onPress={onClose}

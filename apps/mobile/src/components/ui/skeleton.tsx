@@ -4,7 +4,7 @@ import { radius, space } from '../../theme/tokens.ts'
 import { useReducedMotion } from '../../theme/use-reduced-motion.ts'
 import { useTheme } from '../../theme/use-theme.ts'
 
-/** Where something will be. */
+/** A placeholder for content that is loading. */
 export function Skeleton({
   height = 16,
   width = '100%',
@@ -34,7 +34,7 @@ export function Skeleton({
   )
 }
 
-/** A list that is on its way. */
+/** A placeholder for a list that is loading. */
 export function SkeletonRows({ count = 6 }: { readonly count?: number }) {
   return (
     <View role="progressbar" aria-label="Loading" aria-busy>

@@ -13,7 +13,7 @@ export interface SparklineProps {
   readonly isBad?: boolean
 }
 
-/** The shape of half an hour. A picture: what it says is in words beside it. */
+/** The shape of half an hour. Decorative: the text beside it says the same. */
 export function Sparkline({ values, height = 32, threshold, isBad = false }: SparklineProps) {
   const { colors } = useTheme()
   const scale = scaleOf([values], {

@@ -42,7 +42,7 @@ export const STATES = {
 
 export type StateName = keyof typeof STATES
 
-/** An icon and a word in the colour of the state: any two of them would do. */
+/** An icon and a word in the state's colour, so that colour is never the only hint. */
 export function StateWord({ state, word }: { readonly state: StateName; readonly word?: string }) {
   const { colors } = useTheme()
   const look = STATES[state]

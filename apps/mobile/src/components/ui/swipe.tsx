@@ -1,14 +1,14 @@
 import { type ReactNode, useRef } from 'react'
 import { Animated, PanResponder } from 'react-native'
 
-/** So far to the left it counts; less springs back. */
+/** A swipe this far to the left counts; a shorter one springs back. */
 const FAR = 96
-/** A finger that scrolls moves a little sideways as well. */
+/** Sideways movement below this belongs to a vertical scroll. */
 const MEANT = 16
 
 export interface SwipeProps {
   readonly children: ReactNode
-  /** Null: it cannot be swiped. There is a button that does the same. */
+  /** Null: it cannot be swiped. A button must do the same. */
   readonly onSwipe: (() => void) | null
 }
 

@@ -5,13 +5,13 @@ import { useTheme } from '../../theme/use-theme.ts'
 export interface TextProps extends NativeTextProps {
   readonly variant?: TypeName
   readonly color?: keyof Palette
-  /** A heading for readers that jump from one to the next. */
+  /** Makes it a heading, for screen readers. */
   readonly level?: 1 | 2 | 3
   readonly center?: boolean
   readonly strong?: boolean
 }
 
-/** The only text there is: it knows the theme, and its digits do not dance. */
+/** All text goes through this: themed, with digits of equal width. */
 export function Text({ variant = 'body', color = 'text', level, center, strong, style, ...rest }: TextProps) {
   const { colors } = useTheme()
   const heading = level && ({ role: 'heading', 'aria-level': level } as const)

@@ -5,7 +5,7 @@ interface Since {
   readonly from: Date
 }
 
-/** `4 min 10 s`, each second anew: put it inside a text, so that nothing else is drawn again. */
+/** `4 min 10 s`, updated each second. Put it inside a text, so that nothing else renders again. */
 export function Age({ from }: Since) {
   return age(from, useServerNow())
 }

@@ -16,7 +16,7 @@ export interface TileProps {
   readonly unit?: string
   /** "rising", "steady", "2 of 3 busy". */
   readonly trend?: string
-  /** Above its threshold. Said in words too. */
+  /** Above its threshold. Also said in words. */
   readonly isBad?: boolean
   readonly spark?: readonly (number | null)[]
   readonly threshold?: number
@@ -89,9 +89,9 @@ export function Tile(props: TileProps) {
 const styles = StyleSheet.create({
   tile: { borderRadius: radius.l, borderWidth: 1, flexGrow: 1, overflow: 'hidden' },
   content: { padding: space.l, gap: space.xs, flexGrow: 1 },
-  /** Of tiles side by side all at the foot. */
+  /** Aligns the sparklines of tiles that stand side by side. */
   spark: { marginTop: 'auto' },
-  /** A unit that has no room beside its number goes below: neither is ever cut. */
+  /** A unit that does not fit beside its number wraps below it, so that neither is cut off. */
   number: {
     flexDirection: 'row',
     flexWrap: 'wrap',

@@ -28,7 +28,7 @@ const pass = (ms: number) => act(() => jest.advanceTimersByTime(ms))
 beforeEach(() => jest.useFakeTimers())
 afterEach(() => jest.useRealTimers())
 
-describe('One that can be undone', () => {
+describe('a toast with Undo', () => {
   const undo = jest.fn()
   const open = jest.fn()
 
@@ -39,7 +39,7 @@ describe('One that can be undone', () => {
     say({ text: 'mail paused', undo })
   })
 
-  it('is not taken away by an alert, which is told afterwards', () => {
+  it('is not replaced by an alert, which is shown afterwards', () => {
     pass(7_000)
     say({ text: 'Jobs wait too long', open })
     expect(screen.getByText('mail paused')).toBeVisible()
@@ -53,7 +53,7 @@ describe('One that can be undone', () => {
     expect(screen.queryByText('Jobs wait too long')).toBeNull()
   })
 
-  it('leaves no other button under a thumb that comes too late', () => {
+  it('puts no other button in its place under a late tap', () => {
     const button = screen.getByLabelText('Undo')
     say({ text: 'Jobs wait too long', open })
     pass(8_000)
@@ -61,7 +61,7 @@ describe('One that can be undone', () => {
     expect(screen.getByLabelText('Open')).toBeVisible()
   })
 
-  it('is undone once, and then all that waited is told, each once', () => {
+  it('is undone once, after which each waiting toast is shown once', () => {
     say({ text: 'mail fails', open })
     say({ text: 'mail fails', open })
     say({ text: 'Jobs wait too long', open })
@@ -74,12 +74,12 @@ describe('One that can be undone', () => {
     expect(screen.queryByLabelText('Close')).toBeNull()
   })
 
-  it('gives way to the answer to what one has just pressed', () => {
+  it('is replaced by the response to the latest press', () => {
     say({ text: 'You are offline' })
     expect(screen.getByText('You are offline')).toBeVisible()
   })
 
-  it('gives way to a newer one, for which the rest waits as well', () => {
+  it('is replaced by a newer one with Undo, while the others keep waiting', () => {
     say({ text: 'Jobs wait too long', open })
     say({ text: 'media paused', undo })
     expect(screen.getByText('media paused')).toBeVisible()
@@ -98,7 +98,7 @@ it.each([{ text: 'Copied' }, { text: 'Jobs wait too long', open: () => {} }])(
   },
 )
 
-it('is never wider than its place, however long its words', () => {
+it('is never wider than the screen, however long its text', () => {
   render(app())
   say({ text: 'ConnectionTerminatedUnexpectedly'.repeat(20), open: () => {} })
   const text = screen.getByText(/^Connection/)
@@ -106,7 +106,7 @@ it('is never wider than its place, however long its words', () => {
   expect(text).toHaveStyle({ flexShrink: 1, minWidth: 0 })
 })
 
-it('stands above a bar of any height, while that is in sight', () => {
+it('appears above a visible bar of any height', () => {
   const bottom = () =>
     StyleSheet.flatten(screen.UNSAFE_getByProps({ 'aria-live': 'polite' }).props.style).bottom
   render(app(true))

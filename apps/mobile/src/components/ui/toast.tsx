@@ -24,7 +24,7 @@ export interface Toast {
   readonly icon?: IconName
   /** The true inverse of what was done, sent to the server like any other call. */
   readonly undo?: () => void
-  /** Where it leads, for what one is told rather than did. */
+  /** Where it leads, for news such as an alert. */
   readonly open?: () => void
 }
 
@@ -35,10 +35,10 @@ interface Toaster {
 interface Toasts {
   readonly toast: Toast | null
   readonly close: () => void
-  /** Where one can be shown, the topmost last. */
+  /** Hosts that can show a toast, the topmost last. */
   readonly places: readonly string[]
   readonly enter: (place: string) => () => void
-  /** How high what lies at the bottom is. */
+  /** Heights of the bars at the bottom of the screen. */
   readonly bars: readonly Bar[]
   readonly standOn: (bar: Bar) => () => void
 }
@@ -57,7 +57,7 @@ export function useToast(): Toaster {
   return useContext(ToastContext)
 }
 
-/** For what lies at the bottom of a screen: toasts stand above it while it is in sight. */
+/** For bars at the bottom of a screen: toasts appear above them while they are visible. */
 export function useToastsAbove(isInSight: boolean): (event: LayoutChangeEvent) => void {
   const { standOn } = useContext(ToastsContext)
   const [height, setHeight] = useState(0)
@@ -66,16 +66,16 @@ export function useToastsAbove(isInSight: boolean): (event: LayoutChangeEvent) =
 }
 
 /**
- * One that can be undone is not taken away by an alert, which would put another button under the thumb: that one
- * waits. All else gives way to what is newer, which is the answer to what one has just pressed.
+ * An alert does not replace a toast with Undo, which would put another button under the thumb: it waits. Every
+ * other new toast is shown at once, since it responds to the latest press.
  */
 function withNext([shown, ...waiting]: readonly Toast[], next: Toast): readonly Toast[] {
   if (!shown?.undo || !next.open) return [next, ...waiting]
-  // What is said twice is told once.
+  // The same text is shown only once.
   return [shown, ...waiting.filter(({ text }) => text !== next.text), next]
 }
 
-/** One at a time, for eight seconds: long enough to read and to regret. */
+/** One toast at a time, for eight seconds: long enough to read it and to undo. */
 export function ToastProvider({ children }: { readonly children: ReactNode }) {
   const [[toast = null], setToasts] = useState<readonly Toast[]>([])
   const [places, enter] = useEntries<string>()
@@ -104,7 +104,7 @@ export function ToastProvider({ children }: { readonly children: ReactNode }) {
   )
 }
 
-/** Those that are there now, and how one enters; what that returns takes it out again. */
+/** The current entries, and a function that adds one and returns its removal. */
 function useEntries<Entry>() {
   const [entries, setEntries] = useState<readonly Entry[]>([])
   const enter = useCallback((entry: Entry) => {
@@ -114,7 +114,7 @@ function useEntries<Entry>() {
   return [entries, enter] as const
 }
 
-/** Within a sheet, which lies over everything else: what is said while it is open is said there. */
+/** Shows toasts inside an open sheet, which covers the rest of the screen. */
 export function ToastInSheet() {
   const id = useId()
   const { places, enter } = useContext(ToastsContext)
@@ -126,7 +126,7 @@ function Place({ isShown, isInSheet }: { readonly isShown: boolean; readonly isI
   const insets = useSafeAreaInsets()
   const { toast, close, bars } = useContext(ToastsContext)
   const bottom = Math.max(insets.bottom + ABOVE_TABS, ...bars.map(({ height }) => height))
-  // A sheet has its buttons below.
+  // On top in a sheet, which has its buttons at the bottom.
   const where = isInSheet ? { top: insets.top } : { bottom }
   return (
     <View aria-live="polite" style={[styles.place, where]}>
@@ -147,7 +147,7 @@ function Shown({ toast, onClose }: { readonly toast: Toast; readonly onClose: ()
       </Text>
       {act && (
         <Pressable
-          // A press that began on one does not end on the other.
+          // A new element for each button, so that a press that began on one cannot end on the next.
           key={label}
           role="button"
           aria-label={label}
@@ -189,7 +189,7 @@ const styles = StyleSheet.create({
     maxWidth: '100%',
     boxShadow: '0 8px 28px rgba(0, 0, 0, 0.22)',
   },
-  // Whatever its words, the button beside it stays on the screen.
+  // However long the text, the button beside it stays on the screen.
   text: { flexShrink: 1, minWidth: 0, maxWidth: 400, marginVertical: space.m },
   button: {
     alignItems: 'center',

@@ -15,7 +15,7 @@ export interface ToggleProps {
   readonly lock?: string | null
 }
 
-/** On or off, at once: a knob for the eye, and a word for whoever does not see its colour. */
+/** A switch that takes effect at once. The word beside it makes the state clear without colour. */
 export function Toggle({ label, isOn, onChange, help, lock = null }: ToggleProps) {
   const { colors } = useTheme()
   const toast = useToast()

@@ -1,7 +1,7 @@
 import { copyText } from '../../lib/copy.ts'
 import { useToast } from './toast.tsx'
 
-/** Copies, and says whether it worked: whoever pastes later may not get a second chance. */
+/** Copies, and says whether it worked: a secret that is shown once cannot be copied later. */
 export function useCopy(): (text: string) => Promise<void> {
   const toast = useToast()
   return async (text) => {
