@@ -10,7 +10,7 @@ describe('Activity', () => {
     expect(await screen.findByLabelText(/^ada paused mail, from a paired device, /)).toBeVisible()
   })
 
-  it('says in each row what was done to what, to how many, and by whom', async () => {
+  it('names in each row the action, its target, the number of jobs and the actor', async () => {
     const entry = entryOf('1', {
       action: 'bulkOperations.run',
       actor: { id: 'd1', name: 'The phone of Ada', kind: 'device' },
@@ -23,7 +23,7 @@ describe('Activity', () => {
     expect(screen.getByText('by The phone of Ada · a paired device')).toBeVisible()
   })
 
-  it('is filtered by what it is about, and says when nothing matches', async () => {
+  it('is filtered by subject, and says when nothing matches', async () => {
     const { screen } = await renderApp('/activity', {
       answers: { 'audit.list': (input) => (input?.action === 'alerts.*' ? page() : page(entryOf('1'))) },
     })
@@ -34,7 +34,7 @@ describe('Activity', () => {
     expect(await screen.findByLabelText(/^ada paused mail/)).toBeVisible()
   })
 
-  it('shows all that was written down, and leads to what else they did', async () => {
+  it("shows all fields of an entry, and leads to the actor's other entries", async () => {
     const asked: unknown[] = []
     const { screen } = await renderApp('/activity', {
       answers: {
@@ -65,7 +65,7 @@ describe('Activity', () => {
     expect(screen.queryByText(/UNAUTHORIZED/)).toBeNull()
   })
 
-  it('goes on to older pages', async () => {
+  it('loads older pages', async () => {
     const { screen } = await renderApp('/activity', {
       answers: {
         'audit.list': (input) =>
@@ -78,7 +78,7 @@ describe('Activity', () => {
     expect(await screen.findByLabelText(/^ada resumed mail/)).toBeVisible()
   })
 
-  it('explains to a viewer why there is nothing to see, and asks for nothing', async () => {
+  it('explains to a viewer why it is empty, and sends no request', async () => {
     const { screen } = await renderApp('/activity', {
       role: 'viewer',
       answers: {

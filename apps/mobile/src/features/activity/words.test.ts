@@ -3,7 +3,7 @@ import { deedOf, deviceOf, reasonOf, subjectOf, targetOf } from './words.ts'
 
 const plain = (text: string) => text.replaceAll('\u202f', ' ')
 
-describe('what somebody did', () => {
+describe('an audit entry as a sentence', () => {
   it.each([
     ['queues.pause', { queue: 'mail' }, 1, 'paused mail'],
     ['jobs.requeue', { ids: ['a'] }, 1, 'retried 1 job'],
@@ -30,7 +30,7 @@ describe('what somebody did', () => {
   })
 })
 
-describe('to what', () => {
+describe('the target of an audit entry', () => {
   it.each([
     ['queues.pause', { queue: 'mail' }, ''],
     ['jobs.enqueue', { topic: 'mail_digest', ids: ['a'] }, 'a'],
@@ -63,7 +63,7 @@ it.each([
   expect(reasonOf({ action, target })).toBe(words)
 })
 
-describe('from where', () => {
+describe('the device of an audit entry', () => {
   const agent =
     'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/131.0 Safari/537.36'
   const actor = (kind: string) => ({ id: 'a', name: 'ada', kind })
@@ -72,14 +72,14 @@ describe('from where', () => {
     expect(deviceOf({ actor: actor('session'), userAgent: agent, ip: null })).toBe('Chrome on Linux')
   })
 
-  it('is the address of those who showed nothing', () => {
+  it('is the address of a caller without credentials', () => {
     const anonymous = { actor: actor('anonymous'), ip: '10.0.0.7' }
     expect(deviceOf({ ...anonymous, userAgent: null })).toBe('10.0.0.7')
     expect(deviceOf({ ...anonymous, userAgent: agent })).toBe('10.0.0.7, Chrome on Linux')
     expect(deviceOf({ ...anonymous, userAgent: null, ip: null })).toBe('an unknown address')
   })
 
-  it('is what was proven, where nothing else is known', () => {
+  it('is the kind of credential where nothing else is known', () => {
     expect(deviceOf({ actor: actor('jwt'), userAgent: null, ip: null })).toBe('a JWT')
     expect(deviceOf({ actor: actor('token'), userAgent: 'node', ip: null })).toBe('a token')
     expect(deviceOf({ actor: actor('device'), userAgent: null, ip: null })).toBe('a paired device')

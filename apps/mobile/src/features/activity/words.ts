@@ -2,7 +2,7 @@ import { count, moment, number, shortId } from '../../lib/format.ts'
 import { scopeOf, skippedOf, spreadInWords } from '../bulk-operations/words.ts'
 import type { Entry } from './queries.ts'
 
-/** What the actions are about, as the filter names it. */
+/** Subjects of actions, as the filter names them. */
 export const GROUPS = {
   bulkOperations: 'Bulk operations',
   jobs: 'Jobs',
@@ -127,7 +127,7 @@ export interface Subject {
   readonly name: string
 }
 
-/** What a part of the target says, after the deed. */
+/** How each part of the target is worded, after the deed. */
 const PARTS: Readonly<Record<string, (value: unknown) => string>> = {
   filter: (filter) => (isRecord(filter) ? scopeOf(filter) : ''),
   queue: String,
@@ -155,7 +155,7 @@ const skippedInWords = (many: number) => (many === 0 ? '' : `skipped ${number(ma
 const isSkipped = (value: unknown): value is Readonly<Record<string, number>> =>
   isRecord(value) && Object.values(value).every((many) => typeof many === 'number')
 
-/** "failed jobs in mail · spread over 10 min": what it was done to, as far as the deed has not said so. */
+/** "failed jobs in mail · spread over 10 min": the parts of the target that `deedOf` has not named. */
 export function targetOf({ action, target }: Pick<Entry, 'action' | 'target'>): string {
   if (!isRecord(target)) return ''
   const said = action in JOBS ? 'topic' : ACTIONS[action]?.[1]
@@ -183,7 +183,7 @@ const REASONS: Readonly<Record<string, string>> = {
   PAIRING_REFUSED: 'The code is wrong, used or expired',
 }
 
-/** Why an attempt was refused; null: it is none. */
+/** Why an attempt was refused. Null: the entry is no refusal. */
 export function reasonOf({ action, target }: Pick<Entry, 'action' | 'target'>): string | null {
   const code = action.endsWith('.refused') ? part(target, 'reason') : undefined
   return code === undefined ? null : (REASONS[code] ?? code)
@@ -196,14 +196,14 @@ const KINDS: Readonly<Record<string, string>> = {
   token: 'a token',
 }
 
-/** By what they call themselves; the first that fits, since later ones claim to be the earlier as well. */
+/** Browsers by their mark in the user agent. The first match counts: Edge also claims to be Chrome and Safari. */
 const BROWSERS = { 'Edg/': 'Edge', 'Firefox/': 'Firefox', 'Chrome/': 'Chrome', 'Safari/': 'Safari' }
 const SYSTEMS = {
   ...{ iPhone: 'iPhone', iPad: 'iPad', Android: 'Android' },
   ...{ Windows: 'Windows', 'Mac OS': 'Mac', Linux: 'Linux' },
 }
 
-/** From where: "Firefox on Linux", "a paired device"; of those who showed nothing only the address is known. */
+/** "Firefox on Linux", "a paired device"; without credentials only the address is known. */
 export function deviceOf({ actor, userAgent, ip }: Pick<Entry, 'actor' | 'userAgent' | 'ip'>): string {
   const kind = actor.kind === 'anonymous' ? (ip ?? 'an unknown address') : (KINDS[actor.kind] ?? actor.kind)
   const named = (names: object) => Object.entries(names).find(([sign]) => userAgent?.includes(sign))?.[1]

@@ -16,12 +16,12 @@ export interface AlertRowProps {
   readonly onPress: () => void
   /** Select mode: null where there is none. */
   readonly isSelected?: boolean | null
-  /** By its button, or by swiping the row to the left; null: not now. */
+  /** Called by its button, or by swiping the row to the left. Null: not possible now. */
   readonly onAck?: (() => void) | null
   readonly lock?: string | null
 }
 
-/** What, since when, and who has seen to it. */
+/** What fires, since when, and who acknowledged it. */
 export function AlertRow(props: AlertRowProps) {
   const { alert, onAck = null, lock = null } = props
   if (onAck === null) return <Words {...props} />

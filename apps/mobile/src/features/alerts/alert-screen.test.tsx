@@ -6,7 +6,7 @@ import { renderApp } from '../../testing/render-app.tsx'
 
 const ID = alertOf(1).id
 
-/** One alert that takes marks as the server does; `said` is what it was asked to do. */
+/** An alert that is acknowledged and snoozed as on the server; `said` records the calls. */
 function answersFor(alert = alertOf(1)) {
   let now = alert
   const said: string[] = []
@@ -59,7 +59,7 @@ describe('An alert', () => {
     expect(app.getPathname()).toBe('/failures/f00d')
   })
 
-  it('is acknowledged at once, and that is undone', async () => {
+  it('is acknowledged at once, and unacknowledged by Undo', async () => {
     const { answers, said } = answersFor()
     const { screen } = await renderApp(`/alerts/${ID}`, { answers })
     fireEvent.press(await screen.findByLabelText('Acknowledge'))
@@ -69,7 +69,7 @@ describe('An alert', () => {
     expect(said).toEqual(['ack', 'unack'])
   })
 
-  it('is snoozed, and undone is the mark that it had before', async () => {
+  it('is snoozed, and Undo restores its earlier state', async () => {
     const { answers, said } = answersFor(
       alertOf(1, { state: 'acked', acked: { at: minutesAgo(2), by: 'ada' } }),
     )
@@ -81,7 +81,7 @@ describe('An alert', () => {
     await waitFor(() => expect(said).toEqual(['snooze', 'ack']))
   })
 
-  it('says what stood in the way', async () => {
+  it('says why an action failed', async () => {
     const { answers } = answersFor()
     const { screen } = await renderApp(`/alerts/${ID}`, {
       answers: {
@@ -103,7 +103,7 @@ describe('An alert', () => {
     expect(said).toEqual([])
   })
 
-  it('that is over has nothing to be done about', async () => {
+  it('that is resolved offers no actions', async () => {
     const over = alertOf(1, { state: 'resolved', resolvedAt: minutesAgo(2) })
     const { screen } = await renderApp(`/alerts/${ID}`, { answers: answersFor(over).answers })
     expect(await screen.findByText(/after 10.min/)).toBeVisible()

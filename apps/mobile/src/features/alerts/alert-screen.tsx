@@ -23,7 +23,7 @@ import { SnoozeSheet } from './snooze-sheet.tsx'
 import { useAlertActs } from './use-alert-acts.ts'
 import { conditionOf, KINDS, limitOf, placeOf } from './words.ts'
 
-/** One alert: how far over its limit, since when, who has seen to it, and where to go. */
+/** One alert: how far over its limit, since when, who acknowledged it, and where to look. */
 export function AlertScreen({ alertId }: { readonly alertId: string }) {
   const read = useRead(oneAlert(alertId))
   const alert = read.data

@@ -7,7 +7,7 @@ import { offline, renderApp } from '../../testing/render-app.tsx'
 const page = (...items: ReturnType<typeof alertOf>[]) => ({ items, nextCursor: null })
 
 describe('Alerts', () => {
-  it('shows what fires before what somebody has seen to', async () => {
+  it('lists firing alerts before acknowledged ones', async () => {
     const acked = alertOf(1, {
       state: 'acked',
       summary: 'reports late',
@@ -24,7 +24,7 @@ describe('Alerts', () => {
     expect(screen.getByText(/by ada at/)).toBeVisible()
   })
 
-  it('shows alerts of one cause together, and acknowledges all, or some', async () => {
+  it('groups alerts by cause, and acknowledges all of them or a selection', async () => {
     const groupId = '0199a000-0000-7000-8000-0000000000ff'
     const alerts = [
       alertOf(1, { groupId, summary: 'No worker serves 5 queues' }),
@@ -51,7 +51,7 @@ describe('Alerts', () => {
     expect(asked).toEqual([{ ids: alerts.map(({ id }) => id) }, { ids: [alerts[1]?.id] }])
   })
 
-  it('acknowledges one with the button that does what a swipe does', async () => {
+  it('acknowledges one with a button, as a swipe does', async () => {
     const asked: unknown[] = []
     const { screen } = await renderApp('/alerts', {
       answers: {
@@ -72,7 +72,7 @@ describe('Alerts', () => {
     expect(await screen.findByText('No alerts')).toBeVisible()
   })
 
-  it('says that none is sent, and lets them be resumed', async () => {
+  it('says that no alert is sent, and lets sending be resumed', async () => {
     const health = healthOf({
       summary: { level: 'bad', text: 'No alerts are sent: oncue is paused by anna' },
       delivery: { waiting: 2, oldestWaiting: NOW, paused: { at: NOW, by: 'anna', until: null }, limit: null },
@@ -103,7 +103,7 @@ describe('Alerts', () => {
     expect(await screen.findByText('Incompatible server version')).toBeVisible()
   })
 
-  it('opens an alert, and keeps what the list shows', async () => {
+  it('opens an alert without changing the list', async () => {
     const resolved = alertOf(3, { state: 'resolved', resolvedAt: minutesAgo(1) })
     const { app, screen } = await renderApp('/alerts', {
       answers: {
@@ -121,7 +121,7 @@ describe('Alerts', () => {
 describe('Rules', () => {
   const RULE = '0199a000-0000-7000-8000-00000000000a'
 
-  it('say in words when somebody is told', async () => {
+  it('say in words when an alert is sent', async () => {
     const { screen } = await renderApp('/alerts?view=rules', {
       answers: { 'alerts.rules': () => [ruleOf(RULE, { enabled: false })] },
     })
@@ -129,7 +129,7 @@ describe('Rules', () => {
     expect(screen.getByText('Off')).toBeVisible()
   })
 
-  it('are changed by an admin, in the unit that people think in', async () => {
+  it('are changed by an admin, in minutes rather than seconds', async () => {
     const changed: unknown[] = []
     const { screen } = await renderApp('/alerts?view=rules', {
       answers: {
@@ -150,7 +150,7 @@ describe('Rules', () => {
     ])
   })
 
-  it('are made for a queue that is picked, or a topic, and warn of an unknown one', async () => {
+  it('are created for a picked queue or topic, and warn about an unknown one', async () => {
     const created: unknown[] = []
     const { screen } = await renderApp('/alerts?view=rules', {
       answers: {
@@ -176,7 +176,7 @@ describe('Rules', () => {
     ])
   })
 
-  it('are not saved with a limit that is none', async () => {
+  it('are not saved with an invalid limit', async () => {
     const { screen } = await renderApp('/alerts?view=rules', {
       answers: { 'alerts.rules': () => [ruleOf(RULE)] },
     })
@@ -186,7 +186,7 @@ describe('Rules', () => {
     expect(await screen.findByText('Enter a number, such as 5')).toBeVisible()
   })
 
-  it('are readable to others, locked with the reason', async () => {
+  it('are read-only for other roles, with the reason', async () => {
     const { screen } = await renderApp('/alerts?view=rules', {
       role: 'operator',
       answers: { 'alerts.rules': () => [ruleOf(RULE)] },
@@ -199,7 +199,7 @@ describe('Rules', () => {
 describe('Channels', () => {
   const CHANNEL = '0199a000-0000-7000-8000-00000000000b'
 
-  it('say when something last arrived, and since when nothing does', async () => {
+  it('say when the last message was delivered, and since when deliveries fail', async () => {
     const { screen } = await renderApp('/alerts?view=channels', {
       answers: {
         'channels.list': () => [
@@ -212,7 +212,7 @@ describe('Channels', () => {
     expect(screen.getByText(/^Failing since .*: answered 500; last delivered/)).toBeVisible()
   })
 
-  it('are tested, and tell how it went', async () => {
+  it('are tested, and show the result', async () => {
     const { screen } = await renderApp('/alerts?view=channels', {
       role: 'operator',
       answers: {
@@ -226,7 +226,7 @@ describe('Channels', () => {
     expect(screen.getByText('example.com answered 500')).toBeVisible()
   })
 
-  it('are added for services, each with what it needs', async () => {
+  it('are added for each service, with the fields that it needs', async () => {
     const created: unknown[] = []
     const { screen } = await renderApp('/alerts?view=channels', {
       answers: {
@@ -256,7 +256,7 @@ describe('Channels', () => {
     )
   })
 
-  it('say plainly that nobody is told', async () => {
+  it('say plainly that there are none', async () => {
     const { screen } = await renderApp('/alerts?view=channels', { answers: { 'channels.list': () => [] } })
     expect(await screen.findByText('No channels yet')).toBeVisible()
   })

@@ -34,19 +34,19 @@ type ViewName = (typeof VIEWS)[number]['value']
 
 const viewOf = (name: string | undefined) => VIEWS.find(({ value }) => value === name) ?? VIEWS[0]
 
-/** What the address asks for: alerts, which open beside their list, or what makes them and who is told. */
+/** The view that the address names: alerts, which open beside their list, or rules and channels. */
 export function useAlertsView() {
   return viewOf(useLocalSearchParams<{ view?: string }>().view)
 }
 
-/** What fires and what did, by which rules, and who is told. */
+/** Firing and resolved alerts, rules and channels. */
 export function AlertsScreen({ openId }: { readonly openId?: string }) {
   const router = useRouter()
   const asked = useAlertsView()
   const isBeside = openId !== undefined
   const view = isBeside && !asked.isOfAlerts ? 'open' : asked.value
   const change = (next: ViewName) => {
-    // The rest belongs to no alert.
+    // Rules and channels have no open alert beside them.
     if (isBeside && !viewOf(next).isOfAlerts) router.navigate({ pathname: '/alerts', params: { view: next } })
     else router.setParams({ view: next })
   }
@@ -64,7 +64,7 @@ export function AlertsScreen({ openId }: { readonly openId?: string }) {
   )
 }
 
-/** Above all else: what fires tells no one. */
+/** On top of the screen: alerts fire, but none is sent. */
 function Silence() {
   const { data: health } = useHealth()
   if (!health || !isSilent(health)) return null
@@ -79,7 +79,7 @@ interface ListProps {
 
 function Open({ openId }: ListProps) {
   const read = useRead(openAlerts)
-  // Beside an open detail no row moves under the pointer.
+  // While a detail is open, no row moves under the pointer.
   const held = useHeld(byUrgency(read.data?.items ?? []), {
     isHeld: openId !== undefined && read.data !== undefined,
     idOf: ({ id }) => id,
@@ -239,7 +239,7 @@ function Rows({
   ))
 }
 
-/** With what the list beside it shows. */
+/** Keeps the view in the address, so that the list beside the alert stays the same. */
 function useOpenAlert(view: ViewName, isBeside: boolean): (alertId: string) => void {
   const router = useRouter()
   const isWide = useIsWide()

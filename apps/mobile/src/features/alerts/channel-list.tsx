@@ -25,7 +25,7 @@ const ICONS: Readonly<Record<Channel['kind'], IconName>> = {
   web_push: 'now',
 }
 
-/** Who is told, and whether it arrives: a channel that died in silence is worse than none. */
+/** Where alerts are sent, and whether they arrive: a channel that fails silently is worse than none. */
 export function ChannelList() {
   const read = useRead(channelList)
   const lock = useLock('admin')

@@ -30,7 +30,7 @@ export interface ChannelSheetProps {
   readonly onClose: () => void
 }
 
-/** One channel: whether it arrives, a test, on and off. */
+/** One channel: whether deliveries succeed, a test button, on and off. */
 export function ChannelSheet({ channel, onClose }: ChannelSheetProps) {
   const { id, name, kind, address, enabled, createdBy, created } = channel
   const { lastDelivered, lastError, failingSince } = channel

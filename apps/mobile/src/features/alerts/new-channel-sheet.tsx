@@ -56,7 +56,7 @@ function requestOf(kind: Kind, name: string, target: string, token: string): New
   return { kind, name, url: target }
 }
 
-/** Where alerts are to be sent as well. What signs them is shown once, here. */
+/** Adds a channel. Its signing secret is shown once, here. */
 export function NewChannelSheet({ onClose }: { readonly onClose: () => void }) {
   const [kind, setKind] = useState<Kind>('webhook')
   const [name, setName] = useState('')

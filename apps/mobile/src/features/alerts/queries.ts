@@ -9,7 +9,7 @@ export type Channel = Outputs['channels']['list'][number]
 
 const EVERY_MS = 5_000
 
-/** What fires, also what somebody has acknowledged or snoozed. */
+/** Alerts that are not resolved: firing, acknowledged or snoozed. */
 export const openAlerts: Read<Outputs['alerts']['list']> = {
   key: ['alerts.list', 'open'],
   call: (client, options) => client.alerts.list({ state: 'open', limit: 200 }, options),

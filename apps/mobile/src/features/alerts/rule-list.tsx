@@ -12,7 +12,7 @@ import { alertRules, type Rule } from './queries.ts'
 import { RuleSheet } from './rule-sheet.tsx'
 import { conditionOf, placeOf } from './words.ts'
 
-/** When somebody is told. Everybody may read them, admins change them. */
+/** When alerts fire. Every role may read rules; only admins change them. */
 export function RuleList() {
   const read = useRead(alertRules)
   const lock = useLock('admin')

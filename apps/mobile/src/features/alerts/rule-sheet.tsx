@@ -37,7 +37,7 @@ export interface RuleSheetProps {
   readonly onClose: () => void
 }
 
-/** One rule: its limit, for how long it must hold, whether it counts. */
+/** One rule: its limit, how long the condition must last, whether it is enabled. */
 export function RuleSheet({ rule, onClose }: RuleSheetProps) {
   const lock = useLock('admin')
   const toast = useToast()
@@ -73,7 +73,7 @@ export function RuleSheet({ rule, onClose }: RuleSheetProps) {
     if (read) void done(() => save.run(read), rule ? 'Rule saved' : 'Rule added')
   }
 
-  /** What was saved may still be a typing error: the server says so. */
+  /** The server warns about a saved name that it does not know: it may be mistyped. */
   const warningIn = (saved: unknown) =>
     typeof saved === 'object' && saved !== null && 'warning' in saved && typeof saved.warning === 'string'
       ? saved.warning
@@ -190,7 +190,7 @@ function KnownTopics(props: KnownProps) {
   return <Known {...props} what="Known topics" names={data} />
 }
 
-/** To pick from; typing narrows them down. */
+/** Known names to pick from, narrowed down by typing. */
 function Known({ entered, onChoose, what, names }: KnownProps & { what: string; names: readonly string[] }) {
   const like = [...names].sort().filter((name) => name.includes(entered.trim()))
   if (like.length === 0) return null

@@ -18,13 +18,13 @@ const snoozeUntil =
   (client, id) =>
     client.alerts.snooze({ id, until })
 
-/** Ack and snooze replace one another: undone is what brings back the mark that was there. */
+/** Acknowledge and snooze replace each other, so Undo restores the earlier one. */
 function inverseOf(alert: Alert, orElse: Mark): Mark {
   if (alert.acked) return ack
   return alert.snoozed ? snoozeUntil(alert.snoozed.until) : orElse
 }
 
-/** At once, and each with its true inverse. */
+/** Acknowledge, snooze and their inverses, without confirmation: each can be undone. */
 export function useAlertActs() {
   const toast = useToast()
   const act = useAct((client, { mark, id }: { mark: Mark; id: string }) => mark(client, id), {
@@ -43,7 +43,7 @@ export function useAlertActs() {
     }
   }
 
-  /** All of them at once; those that end meanwhile are left out. */
+  /** All of them at once; alerts that resolve meanwhile are left out. */
   async function ackAll(alerts: readonly Alert[]) {
     try {
       const acked = await many.run(alerts.map(({ id }) => id))

@@ -15,7 +15,7 @@ describe('a rule in words', () => {
     expect(plain(conditionOf({ kind, threshold, forSeconds }))).toBe(words)
   })
 
-  it('says of which queue it is', () => {
+  it('names its queue', () => {
     expect(placeOf({ kind: 'paused', queue: 'mail' })).toBe('mail')
     expect(placeOf({ kind: 'paused', queue: null })).toBe('all queues')
     expect(placeOf({ kind: 'no_workers', queue: null })).toBe('all workers')
@@ -23,12 +23,12 @@ describe('a rule in words', () => {
 })
 
 describe('a limit as it is entered', () => {
-  it.each(Object.entries(KINDS))('%s comes back as it was', (_, { scale }) => {
+  it.each(Object.entries(KINDS))('%s survives being entered and read back', (_, { scale }) => {
     for (const entered of ['0', '1', '2.5', '7', '14'])
       expect(toEntered(fromEntered(entered, scale) ?? Number.NaN, scale)).toBe(entered)
   })
 
-  it('takes a comma, and refuses what is no limit', () => {
+  it('accepts a decimal comma, and refuses what is not a limit', () => {
     expect(fromEntered(' 2,5 ', 60)).toBe(150)
     for (const wrong of ['', '-1', '1e3', 'five', '1.']) expect(fromEntered(wrong, 60)).toBeNull()
   })
@@ -43,14 +43,14 @@ describe('until when to snooze', () => {
     expect(snoozeChoices(evening.getTime())[3]?.until).toEqual(new Date(2026, 10, 16, 9))
   })
 
-  it('means the morning that comes to somebody who was woken at night', () => {
+  it('means the coming morning to a person who was woken at night', () => {
     const night = new Date(2026, 10, 16, 3, 12)
     expect(labelsAt(night)[3]).toBe('Until 9:00 this morning')
     expect(snoozeChoices(night.getTime())[3]?.until).toEqual(new Date(2026, 10, 16, 9))
   })
 })
 
-it('puts what nobody has seen to first, the newest before the older', () => {
+it('unacknowledged alerts come first, the newest before older ones', () => {
   const alert = (id: string, state: 'firing' | 'acked' | 'snoozed', minute: number) => ({
     ...{
       id,

@@ -12,17 +12,17 @@ interface Words {
   readonly what: string
   /** "the oldest job waits longer than 5 min". */
   readonly condition: (limit: string) => string
-  /** What a person enters for the limit, and how much of the wire's unit that is. */
+  /** The unit in which a limit is entered, and its factor to the unit on the wire. */
   readonly unit: string
   readonly scale: number
-  /** The limit with its unit, where that is another one. */
+  /** The limit with its unit, where that differs from the value's. */
   readonly limit?: (value: number) => string
-  /** Of the whole, not of each queue for itself. */
+  /** Measured over all queues together, not for each queue. */
   readonly isOfAll?: true
   readonly isOfTopic?: true
 }
 
-/** Whole ones: nobody acts on tenths. */
+/** Whole seconds: tenths change no decision. */
 const seconds = (value: number) => (value < 1 ? '0 s' : duration(Math.floor(value) * 1_000))
 
 export const KINDS: Readonly<Record<Kind, Words>> = {
@@ -86,12 +86,12 @@ export function placeOf({
   return topic ?? queue ?? (KINDS[kind].isOfAll ? 'all workers' : 'all queues')
 }
 
-/** As entered, in the unit that people think in: 300 s are 5 minutes. */
+/** As entered, in the form's unit: 300 s are 5 minutes. */
 export function toEntered(value: number, scale: number): string {
   return String(Number((value / scale).toPrecision(12)))
 }
 
-/** Null: no number, or none that a limit can be. */
+/** Null: not a number, or not valid as a limit. */
 export function fromEntered(text: string, scale: number): number | null {
   const trimmed = text.trim().replace(',', '.')
   if (!/^\d+(\.\d+)?$/.test(trimmed)) return null
@@ -105,7 +105,7 @@ export interface SnoozeChoice {
 
 const MINUTE = 60_000
 const MORNING = 9
-/** Before this, people call what comes "this morning". */
+/** Before this hour, the next morning is today's. */
 const DAWN = 6
 
 export function snoozeChoices(now: number): readonly SnoozeChoice[] {
@@ -131,7 +131,7 @@ export function byGroup(alerts: readonly Alert[]): Alert[][] {
 
 const ORDER: Readonly<Record<Alert['state'], number>> = { firing: 0, snoozed: 1, acked: 2, resolved: 3 }
 
-/** What nobody has seen to first; among equals the newest. */
+/** Unacknowledged alerts first; among equals the newest. */
 export function byUrgency(alerts: readonly Alert[]): Alert[] {
   return [...alerts].sort(
     (a, b) => ORDER[a.state] - ORDER[b.state] || b.firedAt.getTime() - a.firedAt.getTime(),

@@ -23,7 +23,7 @@ const finished = bulkOperationOf({
 })
 
 describe('a bulk operation', () => {
-  it('goes on before one’s eyes, and ends with what was done and what was not', async () => {
+  it('shows its progress live, and ends with what was done and what was skipped', async () => {
     const { screen } = await open({
       'bulkOperations.get': () => bulkOperationOf(),
       'bulkOperations.watch': () => messages(bulkOperationOf({ done: 150 }), finished),
@@ -34,7 +34,7 @@ describe('a bulk operation', () => {
     expect(screen.queryByLabelText('Stop')).toBeNull()
   })
 
-  it('is asked for where there is no stream', async () => {
+  it('is polled where there is no stream', async () => {
     let asked = 0
     const { screen } = await open({
       'bulkOperations.get': () => (++asked === 1 ? bulkOperationOf() : finished),
@@ -70,7 +70,7 @@ describe('a bulk operation', () => {
     expect(await screen.findByText(/Your role is viewer/)).toBeVisible()
   })
 
-  it('that broke off says why', async () => {
+  it('that failed says why', async () => {
     const error = { code: 'DATABASE_UNAVAILABLE', message: 'The database went away' }
     const { screen } = await open({
       'bulkOperations.get': () => bulkOperationOf({ status: 'failed', error }),
@@ -78,7 +78,7 @@ describe('a bulk operation', () => {
     expect(await screen.findByText('The database went away')).toBeVisible()
   })
 
-  it('that is not kept any more says so', async () => {
+  it('that is no longer kept says so', async () => {
     const { screen } = await open({
       'bulkOperations.get': () => {
         throw new OncueError('BULK_OPERATION_NOT_FOUND', `There is no bulk operation ${BULK_OPERATION_ID}`)
@@ -100,7 +100,7 @@ describe('a bulk operation', () => {
     expect(await screen.findByText('Requeued 7')).toBeVisible()
   })
 
-  it('says what became of its jobs, also after its end', async () => {
+  it('shows the outcomes of its jobs, also after it has ended', async () => {
     const outcomes = { completed: 131, running: 12, waiting: 139, failedAgain: 27, cancelled: 0 }
     const later = { completed: 280, running: 0, waiting: 0, failedAgain: 29, cancelled: 0 }
     const { screen } = await open({
@@ -110,7 +110,7 @@ describe('a bulk operation', () => {
     expect(await screen.findByText('280 completed · 29 failed again')).toBeVisible()
   })
 
-  it('tries some first, and says what follows', async () => {
+  it('runs a canary first, and says what follows', async () => {
     const trying = bulkOperationOf({
       ...{ status: 'canary', done: 5, canary: { count: 5, maxFailed: 0 } },
       outcomes: { completed: 3, running: 2, waiting: 0, failedAgain: 0, cancelled: 0 },
@@ -125,7 +125,7 @@ describe('a bulk operation', () => {
     expect(screen.getByLabelText('Stop')).toBeVisible()
   })
 
-  it('leads back to jobs where it was not about one failure', async () => {
+  it('leads back to Jobs when it was not about one failure group', async () => {
     const { app, screen } = await open({
       'bulkOperations.get': () => ({ ...finished, filter: { status: 'failed', queue: 'mail' } }),
       'jobs.list': () => ({

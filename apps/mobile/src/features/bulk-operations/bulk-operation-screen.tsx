@@ -31,7 +31,7 @@ import {
   VERBS,
 } from './words.ts'
 
-/** How many jobs a retry, cancel or delete has been through, and how it went. */
+/** Progress and result of one bulk operation. */
 export function BulkOperationScreen({ bulkOperationId }: { readonly bulkOperationId: string }) {
   const read = useBulkOperation(bulkOperationId)
   const operation = read.data
@@ -193,7 +193,7 @@ function Bar({ operation }: { readonly operation: BulkOperation }) {
   )
 }
 
-/** Where its jobs are now: failures that are left stay with their group, the others are in the list of jobs. */
+/** Where its jobs can be found now: remaining failures in their group, all others in the list of jobs. */
 function backOf({ action, filter }: BulkOperation): {
   readonly label: string
   readonly icon: IconName
@@ -206,7 +206,7 @@ function backOf({ action, filter }: BulkOperation): {
       icon: 'failures',
       href: { pathname: '/failures/[fingerprint]', params: { fingerprint } },
     }
-  // What was requeued has no longer the status that it was found by.
+  // Requeued jobs no longer have the status that the filter matched.
   const kept = action === 'delete' ? { queue, topic, status } : { queue, topic }
   const params = Object.fromEntries(
     Object.entries(kept).filter((entry): entry is [string, string] => typeof entry[1] === 'string'),

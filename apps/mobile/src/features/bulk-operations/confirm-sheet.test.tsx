@@ -22,14 +22,14 @@ async function ask(differs: TestAnswers = {}) {
 }
 
 describe('the sheet before a bulk operation', () => {
-  it('stays while it is being begun: closing it would not cancel it', async () => {
+  it('stays open while the operation is being started: closing would not cancel it', async () => {
     let release = () => {}
     const { app, screen } = await ask({
       'bulkOperations.run': () => {
         const answer = new Promise<void>((resolve) => {
           release = resolve
         }).then(() => bulkOperationOf({ status: 'completed', done: 12 }))
-        // A promise is what a transport waits for.
+        // The transport awaits a promise, which the answer's type does not say.
         return answer as never
       },
     })
@@ -42,7 +42,7 @@ describe('the sheet before a bulk operation', () => {
     expect(app.getPathname()).toMatch(/^\/bulk-operations\//)
   })
 
-  it('can be closed before', async () => {
+  it('can be closed before it is confirmed', async () => {
     const { screen } = await ask()
     fireEvent.press(screen.getByLabelText('Close'))
     expect(screen.queryByText('Retry 12 jobs?')).toBeNull()
@@ -54,7 +54,7 @@ describe('the sheet before a bulk operation', () => {
     expect(screen.getByText('Where')).not.toHaveStyle({ width: 56 })
   })
 
-  it('offers to try a few first', async () => {
+  it('offers a canary', async () => {
     const asked: unknown[] = []
     const { screen } = await ask({
       'bulkOperations.run': (request: unknown) => {
@@ -68,7 +68,7 @@ describe('the sheet before a bulk operation', () => {
     await waitFor(() => expect(asked).toMatchObject([{ canary: { count: 5, maxFailed: 0 } }]))
   })
 
-  it('says about where it counted some of them, and how many kinds it does not name', async () => {
+  it('says "about" where it inspected only some jobs, and how many kinds it leaves out', async () => {
     const byError = ['A', 'B', 'C', 'D'].map((name) => ({ class: name, message: '', count: 500 }))
     const { screen } = await ask({
       'bulkOperations.preview': () => ({

@@ -30,12 +30,12 @@ import {
   VERBS,
 } from './words.ts'
 
-/** From here on a slip of the thumb hurts. */
+/** From this count on, the button must be held: a slip of the thumb would do damage. */
 const HOLD_FROM = 100
 const SPREAD_SECONDS = 600
-/** So many are tried first. */
+/** How many jobs are tried first. */
 const CANARY = { count: 5, maxFailed: 0 }
-/** From then on the rest is stopped, whether or not the operation is watched. */
+/** The server stops the rest when more than this share fails again, even if the app is closed. */
 const STOP_WHEN_FAILING = 0.5
 const SHOWN_KINDS = 3
 
@@ -49,17 +49,17 @@ export interface ConfirmSheetProps {
   /** How many were on the screen when it was pressed. */
   readonly count?: number
   readonly onClose: () => void
-  /** It has begun; its own page is open. */
+  /** Called when the operation has started and its page is open. */
   readonly onDone?: (operation: BulkOperation) => void
 }
 
 /**
- * What is about to happen to many jobs: verb, count, scope, environment, as of which moment. Shown while it is
- * mounted. Confirmed, it begins on the server and its page opens.
+ * Asks before a bulk operation: verb, count, scope, environment, and the moment at which jobs were matched. Open
+ * while it is mounted. On confirmation the operation starts on the server and its page opens.
  */
 export function ConfirmSheet(props: ConfirmSheetProps) {
   const { action, filter, scope = scopeOf(filter), count, onClose, onDone } = props
-  // Of one look: whoever presses twice, or again after no answer came, begins it once.
+  // One key for each preview: a second press, or one after a lost response, does not start it twice.
   const [look, setLook] = useState(newKey)
   const [spread, setSpread] = useState<'once' | 'spread'>('once')
   const [first, setFirst] = useState<'all' | 'canary'>('all')
@@ -99,7 +99,7 @@ export function ConfirmSheet(props: ConfirmSheetProps) {
     <Sheet
       isOpen
       title={titleOf(action, found)}
-      // It would look like cancelling.
+      // Closing now would look like cancelling.
       onClose={begin.isRunning ? stay : onClose}
       footer={
         found &&
@@ -208,7 +208,7 @@ function Facts({
   )
 }
 
-/** Exact where all were inspected; "about" where the newest speak for all. */
+/** Exact where all jobs were inspected; "about" where only the newest were. */
 function shareInWords(count: number, { count: total, countIsExact, inspected }: Preview): string {
   if (countIsExact && inspected >= total) return number(count)
   return `about ${number(Math.round((count / inspected) * total))}`
@@ -235,7 +235,7 @@ const CONSEQUENCES: Readonly<Record<Action, string>> = {
   delete: 'They are permanently deleted, with their payloads and errors.',
 }
 
-/** For `onClose` while a call is under way: what is sent cannot be taken back. */
+/** For `onClose` during a call, which cannot be taken back: keeps the sheet open. */
 export const stay = () => {}
 
 export interface ConfirmButtonProps {
@@ -246,7 +246,7 @@ export interface ConfirmButtonProps {
   readonly onConfirm: () => void
 }
 
-/** At the foot of a sheet that touches jobs: to be held where it is many of them, or production. */
+/** Confirms an action on jobs. It must be held for many jobs, and in production. */
 export function ConfirmButton({ action, count, isDanger = false, isBusy, onConfirm }: ConfirmButtonProps) {
   const { data } = useHealth()
   const lock = useLock()
@@ -261,7 +261,7 @@ export function ConfirmButton({ action, count, isDanger = false, isBusy, onConfi
         <Button label={label} lock={lock} onPress={onConfirm} wide />
       </>
     )
-  // Nothing known about where this is: better slow than sorry.
+  // Without health data the environment is unknown: treat it as production.
   const isDelicate = count >= HOLD_FROM || !data || isProduction(data.environment)
   if (isDelicate && !isBusy)
     return (
@@ -274,7 +274,7 @@ export function ConfirmButton({ action, count, isDanger = false, isBusy, onConfi
   return <Button label={label} variant={variant} isBusy={isBusy ?? false} onPress={onConfirm} wide />
 }
 
-/** Nothing was done, and why; or nobody knows, and pressing again is safe. */
+/** Why the operation did not start. If the response was lost, it says that pressing again is safe. */
 function Refused({ problem, onLookAgain }: { readonly problem: unknown; readonly onLookAgain: () => void }) {
   const { colors } = useTheme()
   const mismatch = isOncueError(problem, 'COUNT_MISMATCH') ? problem.details : undefined
@@ -309,7 +309,7 @@ function Loading() {
   )
 }
 
-/** Random enough to be nobody else's; no secret. */
+/** Random enough to be unique; not a secret. */
 export function newKey(): string {
   const part = () => Math.random().toString(36).slice(2, 12)
   return `app-${Date.now().toString(36)}-${part()}${part()}`

@@ -9,7 +9,7 @@ import { type Action, type BulkOperation, type Filter, isGoingOn } from './words
 
 const POLL_MS = 3_000
 
-/** What is different once jobs were acted on. */
+/** Reads that are stale after an action on jobs. */
 export const TOUCHED = [
   'health.get',
   'jobs.failures',
@@ -18,7 +18,7 @@ export const TOUCHED = [
   'bulkOperations.list',
 ]
 
-/** Counted at one moment, and kept: what was read is what is confirmed. `look` asks anew. */
+/** Counted once and not refreshed: what was read is what is confirmed. A new `look` counts again. */
 export const preview = (
   action: Action,
   filter: Filter,
@@ -40,7 +40,7 @@ export const recentBulkOperations: Read<Outputs['bulkOperations']['list']> = {
   call: (client, options) => client.bulkOperations.list({ limit: 10 }, options),
 }
 
-/** One operation as it goes on: by a stream, and by asking where there is none. */
+/** A bulk operation, kept up to date by a stream, or by polling where there is none. */
 export function useBulkOperation(id: string) {
   const { client } = useSignedIn()
   const queries = useQueryClient()
@@ -71,7 +71,7 @@ export function useBulkOperation(id: string) {
         queries.setQueryData(['bulkOperations.get', id], operation)
       }
     }
-    // A stream that breaks, or cannot be opened, is what the asking is for.
+    // Errors are ignored: while no stream is open, the read polls.
     follow().then(
       () => setStreaming(false),
       () => setStreaming(false),
@@ -88,7 +88,7 @@ export function useBulkOperation(id: string) {
   return read
 }
 
-/** It goes on, or what becomes of its jobs is not known yet. */
+/** It is running, or some of its jobs have not finished yet. */
 function isOpen(operation: BulkOperation): boolean {
   const { outcomes } = operation
   return isGoingOn(operation) || (outcomes !== null && outcomes.waiting + outcomes.running > 0)

@@ -37,7 +37,7 @@ describe('the bar while a bulk operation runs', () => {
     expect(stopped).toEqual([{ id: BULK_OPERATION_ID }])
   })
 
-  it('is not there when none runs', async () => {
+  it('is hidden when none runs', async () => {
     const { screen } = await renderApp('/bulk-operations', { answers: page([]) })
     expect(await screen.findByText('Bulk operations')).toBeVisible()
     expect(screen.queryByLabelText('Stop')).toBeNull()

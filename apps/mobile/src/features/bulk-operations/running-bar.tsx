@@ -14,11 +14,11 @@ import { barInWords, type Progress } from './words.ts'
 
 type Running = Progress & { readonly id: string; readonly by: { readonly name: string } }
 
-/** On every screen, for everybody, while bulk operations run: how far they are, and the brake. Fed by health's stream. */
+/** On every screen, for every role, while bulk operations run: progress and Stop. Fed by health's stream. */
 export function RunningBar() {
   const { data } = useHealth()
   const pathname = usePathname()
-  // Its own page says more, and has the same brake.
+  // The operation's own page says more, and has the same button.
   const running = (data?.bulkOperations ?? []).filter(({ id }) => !pathname.endsWith(id))
   return running.map((operation) => <Line key={operation.id} operation={operation} />)
 }

@@ -3,7 +3,7 @@ import { useToast } from '../../components/ui/toast.tsx'
 import { useAct } from '../../lib/api.tsx'
 import { outcomeInWords } from './words.ts'
 
-/** The brake is pulled at once: what is done stays done, and asking first would only cost jobs. */
+/** Stops at once, without confirmation: while a question is open, more jobs would be changed. */
 export function useStop() {
   const toast = useToast()
   const stop = useAct((client, id: string) => client.bulkOperations.stop({ id }), {

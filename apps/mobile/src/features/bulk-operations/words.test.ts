@@ -32,11 +32,11 @@ describe('how a bulk operation went, in words', () => {
     expect(headlineOf({ ...base, status })).toBe(words)
   })
 
-  it('never claims to have counted what it did not', () => {
+  it('says "at least" where the count was cut short', () => {
     expect(many(100_000, false)).toBe('at least 100,000')
   })
 
-  it('has a word for a reason that it does not know', () => {
+  it('has words for an unknown reason', () => {
     expect(reasonInWords('TOO_LATE', 'delete')).toBe('too late')
   })
 })
@@ -76,7 +76,7 @@ describe('a bulk operation that watches its jobs', () => {
     expect(barInWords({ ...running, status: 'canary', done: 5, skipped: {} })).toBe('Trying 5 of 5,000 first')
   })
 
-  it('says what became of them, without what is zero', () => {
+  it('shows their outcomes, without those that are zero', () => {
     const outcomes = { completed: 131, running: 12, waiting: 0, failedAgain: 27, cancelled: 0 }
     expect(outcomesInWords(outcomes)).toBe('131 completed · 12 running · 27 failed again')
   })
@@ -88,7 +88,7 @@ describe('a bulk operation that watches its jobs', () => {
     )
   })
 
-  it('runs jobs now', () => {
+  it('words the action run_now', () => {
     expect(phraseOf('run_now', '12 jobs')).toBe('Run 12 jobs now')
     expect(reasonInWords('ALREADY_DUE', 'run_now')).toBe('already due')
   })

@@ -5,7 +5,7 @@ export type BulkOperation = Outputs['bulkOperations']['get']
 export type Action = BulkOperation['action']
 export type Filter = Inputs['bulkOperations']['preview']['filter']
 
-/** People say retry; what is written down says requeued. */
+/** Buttons say "retry"; results say "requeued". */
 export const VERBS = {
   requeue: { verb: 'Retry', doing: 'Requeueing', done: 'requeued' },
   run_now: { verb: 'Run now', doing: 'Making due', done: 'made due' },
@@ -34,7 +34,7 @@ const REASONS: Readonly<Record<string, string>> = {
   UNIQUE_KEY_LIVE: 'another job holds the same unique key',
 }
 
-/** What came back runs or waits already: the other states cannot be requeued from. */
+/** A job that could not be requeued is waiting or running already: all other states can be. */
 export function reasonInWords(reason: string, action: Action): string {
   if (reason === 'INVALID_STATE' && action === 'requeue') return 'already waiting or running'
   if (reason === 'INVALID_STATE' && action === 'cancel') return 'already finished'
@@ -71,7 +71,7 @@ export function many(total: number, isExact: boolean): string {
   return `${isExact ? '' : 'at least '}${number(total)}`
 }
 
-/** As it is told at the top: what is going on, or how it went. */
+/** The page's headline: what is running, or how it ended. */
 export function headlineOf(operation: Outcome): string {
   const { action, status, total, totalIsExact } = operation
   const jobs = `${many(total, totalIsExact)} ${total === 1 ? 'job' : 'jobs'}`
@@ -113,7 +113,7 @@ export function outcomesInWords(outcomes: Outcomes): string {
     .join(' · ')
 }
 
-/** From 0 to 1. What matched when it was asked for may be less than what is found. */
+/** From 0 to 1. More jobs may be found than matched when it was started. */
 export function progressOf(operation: Pick<BulkOperation, 'done' | 'skipped' | 'total' | 'status'>): number {
   if (operation.status === 'completed') return 1
   if (operation.total === 0) return 0
@@ -149,7 +149,7 @@ export const jobs = (total: number) => count(total, 'job')
 
 const capital = (text: string) => text.charAt(0).toUpperCase() + text.slice(1)
 
-/** Dates within a filter come back as they were written down. */
+/** Dates within a filter come back as text. */
 function dateOf(value: unknown): string {
   const at = new Date(String(value))
   return Number.isNaN(at.getTime()) ? String(value) : at.toISOString().slice(0, 16).replace('T', ' ')

@@ -13,7 +13,7 @@ export interface ChoiceChipProps {
   readonly onChange: (value: string | undefined) => void
 }
 
-/** A filter by one name of several. Chosen, pressing takes it away. */
+/** A filter by one of several names. Once chosen, a press removes it. */
 export function ChoiceChip({ label, options, value, onChange }: ChoiceChipProps) {
   const [isOpen, setOpen] = useState(false)
   if (value !== undefined)

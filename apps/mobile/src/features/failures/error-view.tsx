@@ -10,7 +10,7 @@ import { radius, space } from '../../theme/tokens.ts'
 import { useTheme } from '../../theme/use-theme.ts'
 import { framesOf } from './stack.ts'
 
-/** What was thrown: own frames in sight, those of libraries folded, and what caused it. */
+/** An error: frames of the user's code open, those of libraries folded, and its causes. */
 export function ErrorView({ error }: { readonly error: JobError }) {
   const { colors } = useTheme()
   const { causes = [] } = error
@@ -47,7 +47,7 @@ export function ErrorView({ error }: { readonly error: JobError }) {
   )
 }
 
-/** A statement of SQL or a page of HTML would push everything else out of sight. */
+/** Folds a long message: an SQL statement or an HTML page would push everything else off the screen. */
 function Message({ text }: { readonly text: string }) {
   const [isOpen, setOpen] = useState(false)
   const short = shortened(text)

@@ -28,7 +28,7 @@ function open(differs: TestAnswers = {}, role: 'viewer' | 'operator' = 'operator
 }
 
 describe('a group of failures', () => {
-  it('shows what was thrown: own frames at once, those of libraries when asked', async () => {
+  it("shows the error: frames of the user's code at once, those of libraries on request", async () => {
     const { screen } = await open()
     expect(await screen.findByRole('heading', { name: 'SmtpTimeout' })).toBeVisible()
     expect(screen.getByText('at send (/app/src/mail.ts:12:9)')).toBeVisible()
@@ -37,7 +37,7 @@ describe('a group of failures', () => {
     expect(screen.getByText(/node_modules/)).toBeVisible()
   })
 
-  it('folds a message that is long, and has it whole when asked', async () => {
+  it('folds a long message, and shows all of it on request', async () => {
     const message = `${'insert into orders '.repeat(60)}failed at last`
     const group = groupOf('f00d')
     const error = { ...group.sample.error, class: 'SqlError', message, fingerprint: 'f00d' }
@@ -55,7 +55,7 @@ describe('a group of failures', () => {
     expect(mockCopied.at(-1)).toContain(message)
   })
 
-  it('has the jobs that are retried, from the first run that failed', async () => {
+  it('lists jobs in retry from their first failed run', async () => {
     const group = groupOf('f00d', { retrying: 2, failed: 0, nextTryAt: new Date(serverNow() + 40_500) })
     const { app, screen } = await open({
       'jobs.failures': () => [group],
@@ -88,7 +88,7 @@ describe('a group of failures', () => {
 })
 
 describe('retrying a group', () => {
-  it('sends what was seen, as of when it was seen, and opens the bulk operation', async () => {
+  it('sends the count and the moment of the preview, and opens the bulk operation', async () => {
     const sent: Run[] = []
     const { app, screen } = await open({
       'bulkOperations.run': (input) => {
@@ -128,7 +128,7 @@ describe('retrying a group', () => {
     expect(run).not.toHaveBeenCalled()
   })
 
-  it('explains a count that is off with both numbers, and looks again', async () => {
+  it('explains a count that changed with both numbers, and checks again', async () => {
     const keys: string[] = []
     let matching = 12
     const { screen } = await open({
@@ -153,7 +153,7 @@ describe('retrying a group', () => {
     expect(new Set(keys).size).toBe(2)
   })
 
-  it('begins it once, however often it is pressed after no answer came', async () => {
+  it('starts the operation once, however often it is pressed after a lost response', async () => {
     const sent: Run[] = []
     const { screen } = await open({
       'bulkOperations.preview': () => ({ ...previewOf(12), asOf: new Date() }),
@@ -173,7 +173,7 @@ describe('retrying a group', () => {
     expect(sent[1]).toEqual(sent[0])
   })
 
-  it('cannot be begun offline, and does not begin by itself afterwards', async () => {
+  it('cannot be started offline, and does not start by itself afterwards', async () => {
     let isAway = false
     const run = jest.fn(() => bulkOperationOf())
     const health = () => (isAway ? offline() : healthOf())
@@ -194,7 +194,7 @@ describe('retrying a group', () => {
     expect(run).not.toHaveBeenCalled()
   })
 
-  it('says when somebody was faster', async () => {
+  it('says when another person was faster', async () => {
     let left = 12
     const { screen } = await open({ 'bulkOperations.preview': () => previewOf(left) })
     await screen.findByLabelText('Retry these 12')
@@ -204,7 +204,7 @@ describe('retrying a group', () => {
     expect(screen.queryByLabelText(/^Retry \d/)).toBeNull()
   })
 
-  it('cancels only those that would be tried again by themselves', async () => {
+  it('cancels only jobs that would be retried automatically', async () => {
     const asked: unknown[] = []
     const { screen } = await open({
       'bulkOperations.preview': ({ action, filter }) => {

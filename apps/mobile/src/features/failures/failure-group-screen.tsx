@@ -34,7 +34,7 @@ import {
   retryingOf,
 } from './queries.ts'
 
-/** One cause of failures: what was thrown, how often, by which jobs, and what to do about all of them. */
+/** One failure group: its error, how often it occurred, its jobs, and the actions on all of them. */
 export function FailureGroupScreen({ fingerprint }: { readonly fingerprint: string }) {
   const { filter } = useFailureFilter()
   const [window, setWindow] = useState<WindowName>(filter.window)
@@ -208,7 +208,7 @@ interface JobsProps {
   readonly filter: { readonly status: string; readonly fingerprint: string }
 }
 
-/** The newest of them, and the way to all. */
+/** The newest jobs, and a link to all. */
 function Jobs({ title, found, filter }: JobsProps) {
   const router = useRouter()
   const open = useOpen('jobId')

@@ -26,9 +26,9 @@ export interface FailureRowProps {
   }
   readonly onPress: () => void
   readonly isCurrent?: boolean
-  /** All of it was retried or removed meanwhile. */
+  /** All of its jobs were retried or removed meanwhile. */
   readonly isGone?: boolean
-  /** Null: one does not select now. */
+  /** Null: not in select mode. */
   readonly isSelected?: boolean | null
   readonly onLongPress?: () => void
 }

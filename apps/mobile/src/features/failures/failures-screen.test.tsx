@@ -7,7 +7,7 @@ import { renderApp } from '../../testing/render-app.tsx'
 const ROW = /^SmtpTimeout: smtp.example.com did not answer. 312 gave up, digest, in mail, last .*, new/
 
 describe('Failures', () => {
-  it('lists what fails by its cause', async () => {
+  it('lists failures by their cause', async () => {
     const { screen } = await renderApp('/failures', {
       answers: { 'jobs.failures': () => [groupOf('f00d', { isNew: true })] },
     })
@@ -22,7 +22,7 @@ describe('Failures', () => {
     expect(app.getPathnameWithParams()).toBe('/failures/f00d?window=1h')
   })
 
-  it('asks for as far back as was chosen', async () => {
+  it('requests the chosen time window', async () => {
     const asked: number[] = []
     const { screen } = await renderApp('/failures', {
       answers: {
@@ -54,7 +54,7 @@ describe('Failures', () => {
     expect(await screen.findByLabelText(/^SmtpTimeout/)).toBeVisible()
   })
 
-  it('keeps rows where they are, and what came behind a chip', async () => {
+  it('keeps rows in place, and offers new groups behind a chip', async () => {
     let groups = [groupOf('f00d')]
     const { screen } = await renderApp('/failures', { answers: { 'jobs.failures': () => groups } })
     await screen.findByLabelText(/312 gave up/)
@@ -66,7 +66,7 @@ describe('Failures', () => {
     expect(screen.getByLabelText(/\. 7 gave up/)).toBeVisible()
   })
 
-  it('tells how many retry, how many gave up, and when the next is tried', async () => {
+  it('shows how many jobs retry, how many gave up, and when the next try is', async () => {
     const nextTryAt = new Date(serverNow() + 40_500)
     const group = groupOf('f00d', { retrying: 2_105, failed: 40, nextTryAt })
     const { screen } = await renderApp('/failures', { answers: { 'jobs.failures': () => [group] } })
@@ -129,7 +129,7 @@ describe('Failures', () => {
     expect(screen.getByLabelText('Select')).toBeVisible()
   })
 
-  it('says who may not see it', async () => {
+  it('says that a role has no access', async () => {
     const { screen } = await renderApp('/failures', {
       answers: {
         'jobs.failures': () => {

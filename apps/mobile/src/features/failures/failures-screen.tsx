@@ -142,7 +142,7 @@ export function FailuresScreen({ openId }: { readonly openId?: string }) {
   )
 }
 
-/** Asked for when it is entered, not with each letter. */
+/** Requested on Enter, not with each letter. */
 function TextFilter(props: {
   readonly text: string | undefined
   readonly onChange: (text: string | undefined) => void
@@ -177,7 +177,7 @@ function useQueueNames(): readonly string[] {
   return (data?.queues ?? []).map(({ queue }) => queue).sort()
 }
 
-/** With the filter, which the list beside it, and the way back, still need. */
+/** Keeps the filter in the address: the list beside the group and the way back need it. */
 function useOpenGroup(isBeside: boolean): (fingerprint: string) => void {
   const router = useRouter()
   const isWide = useIsWide()
@@ -188,7 +188,7 @@ function useOpenGroup(isBeside: boolean): (fingerprint: string) => void {
   }
 }
 
-/** Who comes back to the list looks at it anew: no thumb is on it. */
+/** Counts visits: on return the list may be sorted again, since no thumb is on a row. */
 function useVisit(): number {
   const [visit, setVisit] = useState(0)
   useFocusEffect(useCallback(() => setVisit((last) => last + 1), []))

@@ -43,7 +43,7 @@ export function useFailureFilter() {
   }
 }
 
-/** What of it is not as it always is: to be carried along to the next page. */
+/** The parts that differ from the defaults, to be kept in the address of the next page. */
 export function paramsOf({ window, queue, topic, text, sort }: FailureFilter): Record<string, string> {
   return {
     ...(window !== '24h' && { window }),

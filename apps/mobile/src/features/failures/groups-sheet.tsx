@@ -23,9 +23,9 @@ export interface GroupsSheetProps {
 
 type Preview = Outputs['bulkOperations']['preview']
 
-/** Before something is done to several groups: one bulk operation each. Shown while it is mounted. */
+/** Asks before an action on several groups: one bulk operation each. Open while it is mounted. */
 export function GroupsSheet({ action, groups, onClose, onDone }: GroupsSheetProps) {
-  // Of one look: pressed again after no response came, each begins once.
+  // One key for each sheet: pressed again after a lost response, no operation starts twice.
   const [look] = useState(newKey)
   const [problem, setProblem] = useState<string | null>(null)
   const toast = useToast()
@@ -68,7 +68,7 @@ export function GroupsSheet({ action, groups, onClose, onDone }: GroupsSheetProp
           ? `${VERBS[action].verb} …`
           : `${phraseOf(action, `${jobs(total)} of ${count(groups.length, 'error')}`)}?`
       }
-      // It would look like cancelling.
+      // Closing now would look like cancelling.
       onClose={begin.isRunning ? stay : onClose}
       footer={
         read.data &&
@@ -108,7 +108,7 @@ export function GroupsSheet({ action, groups, onClose, onDone }: GroupsSheetProp
   )
 }
 
-/** Retried and deleted are those that gave up; run now and cancelled those that will be tried again. */
+/** Retry and delete apply to jobs that gave up; run now and cancel to jobs in retry. */
 const filterOf = (action: Action, fingerprint: string) =>
   action === 'cancel' || action === 'run_now' ? retryingOf(fingerprint) : failedOf(fingerprint)
 

@@ -6,12 +6,12 @@ import { type FailureFilter, WINDOWS, type WindowName } from './filter.ts'
 export type FailureGroup = Outputs['jobs']['failures'][number]
 export type FailedJobs = Outputs['bulkOperations']['preview']
 
-/** What was thrown last. */
+/** The group's newest error. */
 export function errorOf(group: FailureGroup): { class: string; message: string } {
   return { class: group.class || 'Unknown error', message: group.message || 'No error was stored.' }
 }
 
-/** More than anybody reads through. */
+/** More than a person reads through. */
 export const MAX_GROUPS = 100
 
 const since = (window: WindowName) => new Date(serverNow() - WINDOWS[window].ms)
@@ -31,7 +31,7 @@ export const failureGroups = ({ window, queue, topic, text, sort }: FailureFilte
   everyMs: 10_000,
 })
 
-/** The largest of the last hour. */
+/** The largest failure groups of the last hour. */
 export const topErrors = (queue: string | null): Read<FailureGroup[]> => ({
   key: ['jobs.failures', 'top', queue],
   call: (client, options) =>
@@ -42,7 +42,7 @@ export const topErrors = (queue: string | null): Read<FailureGroup[]> => ({
   everyMs: 30_000,
 })
 
-/** Null: nothing fails like this now, and nothing gave up in that time. */
+/** Null: no job is in retry with this error, and none gave up within the window. */
 export const failureGroup = (fingerprint: string, window: WindowName): Read<FailureGroup | null> => ({
   key: ['jobs.failures', { fingerprint, window }],
   call: async (client, options) =>
@@ -50,13 +50,13 @@ export const failureGroup = (fingerprint: string, window: WindowName): Read<Fail
   everyMs: 10_000,
 })
 
-/** All that failed like this, whenever: what can be retried. */
+/** All jobs that gave up with this error, at any time: those that can be retried. */
 export const failedOf = (fingerprint: string) => ({ fingerprint, status: 'failed' }) as const
 
-/** Those that failed like this and will be tried again by themselves: what can be cancelled. */
+/** Jobs with this error that will be retried automatically: those that can be cancelled. */
 export const retryingOf = (fingerprint: string) => ({ fingerprint, status: 'pending' }) as const
 
-/** How many that are, and the newest of them. */
+/** Their count, and the newest of them. */
 export const failedJobs = (fingerprint: string): Read<FailedJobs> => ({
   key: ['bulkOperations.preview', 'failed', fingerprint],
   call: (client, options) =>

@@ -9,7 +9,7 @@ from smtp.example.com
     at process.processTicksAndRejections (node:internal/process/task_queues:95:5)
     at main (file:///app/src/main.ts:3:1)`
 
-it('tells own frames from those of libraries, in the order of the stack', () => {
+it("separates frames of the user's code from those of libraries, in the order of the stack", () => {
   expect(framesOf(STACK)).toEqual([
     { isOwn: true, lines: ['at send (/app/src/mail.ts:12:9)', 'at digest (/app/src/digest.ts:40:3)'] },
     {
@@ -29,6 +29,6 @@ it('reads the frames of other engines', () => {
   ])
 })
 
-it('finds none where there is none', () => {
+it('finds no frame in a stack without any', () => {
   expect(framesOf('thrown: 42')).toEqual([])
 })

@@ -1,14 +1,14 @@
 export interface Frames {
-  /** Of one's own code, or of libraries, which few want to read. */
+  /** True for frames of the user's code, false for those of libraries. */
   readonly isOwn: boolean
   readonly lines: readonly string[]
 }
 
-/** Libraries (Oncue among them), Node itself, and places that are no file. */
+/** Libraries (Oncue among them), Node itself, and locations that are not a file. */
 const FOREIGN = /[\\/]node_modules[\\/]|[\\/]@oncue[\\/]|\bnode:|\binternal[\\/]|<anonymous>|\[native code\]/
 const FRAME = /^\s*at |^\S*@\S+:\d+/
 
-/** The frames of a stack, those that belong together in one run; the message before them is said elsewhere. */
+/** The frames of a stack, grouped into runs of own and foreign frames. The message before them is left out. */
 export function framesOf(stack: string): readonly Frames[] {
   const runs: { isOwn: boolean; lines: string[] }[] = []
   for (const line of stack.split('\n').filter((each) => FRAME.test(each))) {

@@ -10,13 +10,13 @@ it('keeps every row in its place, with its newest number', () => {
   expect(waiting).toBe(0)
 })
 
-it('counts what came, and does not show it yet', () => {
+it('counts new rows without showing them yet', () => {
   const { rows, waiting } = steady([group('a', 1)], [group('c', 1), group('a', 1), group('d', 1)], idOf)
   expect(rows.map(({ item }) => item.id)).toEqual(['a'])
   expect(waiting).toBe(2)
 })
 
-it('leaves the row of what went', () => {
+it('keeps the row of an item that is gone', () => {
   const { rows } = steady([group('a', 1), group('b', 2)], [group('b', 2)], idOf)
   expect(rows.map(({ item, isGone }) => [item.id, isGone])).toEqual([
     ['a', true],

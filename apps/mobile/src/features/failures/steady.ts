@@ -8,15 +8,15 @@ export interface SteadyRow<Item> {
 
 export interface Steady<Item> {
   readonly rows: readonly SteadyRow<Item>[]
-  /** How many came since: "2 new – tap to show". */
+  /** How many new items are not shown yet: "2 new – tap to show". */
   readonly waiting: number
-  /** In the order of the latest, with whatever came. */
+  /** Shows the latest items in their order. */
   readonly show: () => void
 }
 
 /**
- * Rows never move under a thumb: numbers change in place, what came waits to be asked for, what went leaves its
- * row behind. Another `about` (a filter) is another list.
+ * Rows never move under a thumb: numbers change in place, new items wait for a tap, and items that are gone keep
+ * their row. Another `about` (a filter) is another list.
  */
 export function useSteady<Item>(
   latest: readonly Item[] | undefined,

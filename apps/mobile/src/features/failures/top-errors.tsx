@@ -6,7 +6,7 @@ import { space } from '../../theme/tokens.ts'
 import { FailureRow } from './failure-row.tsx'
 import { errorOf, topErrors } from './queries.ts'
 
-/** The largest errors of a queue, or of all, each one tap away. Nothing where nothing fails. */
+/** The largest errors of one queue or of all, each one tap away. Renders nothing when nothing fails. */
 export function TopErrors({ queue }: { readonly queue: string | null }) {
   const { data = [] } = useRead(topErrors(queue))
   const open = useOpen('fingerprint')

@@ -10,7 +10,7 @@ const health = () =>
   })
 
 describe('the incident summary', () => {
-  it('is read and copied from Now, with who did what', async () => {
+  it('is read and copied from Now, with the actions of each person', async () => {
     const asked: unknown[] = []
     const { screen } = await renderApp('/', {
       role: 'operator',

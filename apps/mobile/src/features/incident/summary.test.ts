@@ -9,7 +9,7 @@ const groupOf = (name: string, retrying: number) => ({
   ...{ topics: ['mail_digest'], queues: ['mail'], lastSeen: NOW },
 })
 
-it('tells the headline, alerts, errors, queues and who did what, from the beginning', () => {
+it("contains the headline, alerts, errors, queues and people's actions, the oldest first", () => {
   const health = healthOf({
     environment: 'prod',
     summary: { level: 'bad', text: '1 queue failing (worst 14%)' },

@@ -11,12 +11,12 @@ export interface Incident {
   readonly health: Pick<Health, 'environment' | 'summary' | 'failures' | 'alerts'>
   /** Those with problems, worst first. */
   readonly queues: readonly Health['queues'][number][]
-  /** What people did in the last hour, newest first; null: it may not be read. */
+  /** What people did in the last hour, newest first. Null: this role may not read it. */
   readonly deeds: readonly Entry[] | null
   readonly now: number
 }
 
-/** What colleagues need to know, to be pasted into a chat: asterisks make Slack write bold. */
+/** A summary for colleagues, to be pasted into a chat: Slack shows text between asterisks in bold. */
 export function incidentSummary({ health, queues, deeds, now }: Incident): string {
   const { environment, summary, failures, alerts } = health
   const where = environment ? `${environment.toUpperCase()}: ` : ''
@@ -30,7 +30,7 @@ export function incidentSummary({ health, queues, deeds, now }: Incident): strin
     alertWords.length > 0 && `Alerts: ${alertWords.join(', ')}`,
     section('Errors in the last hour', failures.map(errorLine), MAX_ERRORS),
     section('Queues with problems', queues.map(queueLine)),
-    // Newest first is how they are read; a story is told from its beginning.
+    // The API returns the newest first; a summary is read from the beginning.
     deeds && section('Done in the last hour', deeds.slice(0, MAX_DEEDS).map(deedLine).reverse()),
   ]
   return parts

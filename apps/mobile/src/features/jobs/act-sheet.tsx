@@ -20,13 +20,13 @@ import {
   VERBS,
 } from '../bulk-operations/words.ts'
 
-/** As many as one call may name. */
+/** The most ids that one call may name. */
 const BATCH = 1_000
 
 export interface ActSheetProps {
   readonly action: Action
   readonly ids: readonly string[]
-  /** What is known of them; of some perhaps nothing any more. */
+  /** Those of the jobs that are still loaded. */
   readonly known: readonly Known[]
   /** What changed since it was opened. */
   readonly notice?: string | undefined
@@ -34,7 +34,7 @@ export interface ActSheetProps {
   readonly onDone?: () => void
 }
 
-/** Before something is done to jobs that were picked one by one. Shown while it is mounted. */
+/** Asks before an action on jobs that were selected one by one. Open while it is mounted. */
 export function ActSheet({ action, ids, known, notice, onClose, onDone }: ActSheetProps) {
   const toast = useToast()
   const [problem, setProblem] = useState<string | null>(null)
@@ -67,7 +67,7 @@ export function ActSheet({ action, ids, known, notice, onClose, onDone }: ActShe
     <Sheet
       isOpen
       title={`${phraseOf(action, ids.length === 1 ? 'this job' : jobs(ids.length))}?`}
-      // It would look like cancelling.
+      // Closing now would look like cancelling.
       onClose={acting.isRunning ? stay : onClose}
       footer={
         <ConfirmButton
@@ -109,7 +109,7 @@ interface Known {
   readonly status: string
 }
 
-/** How many of them ran when they were last seen. */
+/** How many of them were running when last loaded. */
 function runningOf(ids: readonly string[], known: readonly Known[]): 'none' | 'some' | 'all' {
   const wanted = new Set(ids)
   const running = known.filter(({ id, status }) => wanted.has(id) && status === 'processing')
@@ -117,7 +117,7 @@ function runningOf(ids: readonly string[], known: readonly Known[]): 'none' | 's
   return running.length === wanted.size ? 'all' : 'some'
 }
 
-/** "mail_digest in mail", and of a single job which; those that are not known go by their ids. */
+/** "mail_digest in mail", with the id of a single job. Jobs that are no longer loaded are named by their ids. */
 function scopeInWords(ids: readonly string[], known: readonly Known[]): string {
   const kinds = new Map(known.map(({ id, topic, queue }) => [id, `${topic} in ${queue}`]))
   const nameOf = (id: string) => {

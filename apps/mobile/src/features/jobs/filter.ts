@@ -1,7 +1,7 @@
 import type { Inputs, JobStatus } from '@oncue/sdk'
 import { moment } from '../../lib/format.ts'
 
-/** As the API takes it. */
+/** The filter as the API accepts it. */
 export type JobFilter = Pick<
   NonNullable<Inputs['jobs']['list']>,
   | 'status'
@@ -35,7 +35,7 @@ export type FilterName = (typeof NAMES)[number]
 /** As the address has it: `/jobs?status=failed&queue=mail`. */
 export type FilterParams = Readonly<Partial<Record<FilterName, string>>>
 
-/** In the order of what one looks for at night. */
+/** In the order of interest during an incident. */
 export const STATUSES = [
   'failed',
   'pending',
@@ -45,7 +45,7 @@ export const STATUSES = [
   'cancelled',
 ] as const satisfies readonly JobStatus[]
 
-/** Whoever wrote the address by hand may have written anything: what makes no sense is left out. */
+/** An address may be typed by hand: invalid values are left out. */
 export function filterOf(params: Readonly<Record<string, unknown>>): JobFilter {
   const filter: Record<string, unknown> = {}
   for (const name of NAMES) {

@@ -12,11 +12,11 @@ import type { Action } from '../bulk-operations/words.ts'
 import { ActSheet } from './act-sheet.tsx'
 import type { JobDetails } from './timeline.ts'
 
-/** Retry, or Run now for a job that waits for its time · Cancel · More. What makes no sense now says why. */
+/** Retry (or Run now for a job that is due later), Cancel, More. An action that makes no sense now says why. */
 export function JobActions({ job, onDeleted }: { readonly job: JobDetails; readonly onDeleted: () => void }) {
   const lock = useLock()
   const [isMore, setMore] = useState(false)
-  // As it was when it was pressed: should it change, whoever confirms is told.
+  // The status at the press: if it changes before the confirmation, the sheet says so.
   const [acting, setActing] = useState<{ readonly action: Action; readonly seen: JobStatus } | null>(null)
   const { status } = job
   const begin = (action: Action) => {
@@ -93,12 +93,12 @@ function More({ job, onDelete, onClose }: MoreProps) {
   )
 }
 
-/** It waits for its next try, or for the time that it is scheduled for. */
+/** It waits for its next try, or for its scheduled time. */
 function isLater({ status, runAt }: JobDetails): boolean {
   return status === 'pending' && runAt.getTime() > serverNow()
 }
 
-/** Why an action makes no sense for a job as it is; null: go ahead. */
+/** Why an action makes no sense in the job's current state. Null: it does. */
 function reasonAgainst(action: Action, { status, cancelAt }: JobDetails): string | null {
   const word = STATES[status].word.toLowerCase()
   if (action === 'requeue')

@@ -70,7 +70,7 @@ function Link({
   )
 }
 
-/** Only what was said, or is not as it always is. */
+/** Only options that the caller gave, or that differ from the default. */
 function factsOf(job: JobDetails): readonly (readonly [name: string, value: string])[] {
   const { retries, maxRetries, crashes, priority, timeoutMs, retry, runAt, created, depsLeft } = job
   const facts: (readonly [string, string] | false)[] = [

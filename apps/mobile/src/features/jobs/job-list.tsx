@@ -28,21 +28,21 @@ export function JobList({ list, selected, cursor, openId, onOpen, onSelect }: Jo
   // Large text wraps: rows are as high as they must be.
   const height = useIsLargeText() ? undefined : usual
   const ref = useRef<FlatList<JobLine>>(null)
-  // The list is made anew beside a detail: it opens where one was.
+  // The list is mounted again beside a detail: it starts at the open row.
   const [first] = useState(() => Math.max(0, jobs.findIndex(({ id }) => id === openId) - 3))
   const index = cursor === null ? -1 : jobs.findIndex(({ id }) => id === cursor)
   useEffect(() => {
     if (index >= 0) ref.current?.scrollToIndex({ index, viewPosition: 0.5, animated: false })
   }, [index])
 
-  // By ourselves: a list that jumps to its end, as by the End key, is not told that it is there.
+  // Tracked here: FlatList does not report the end after a jump, as by the End key.
   const seen = useRef({ offset: 0, height: 0 })
   const { more, read } = list
   const lookAhead = () => {
     const { offset, height: shown } = seen.current
     if (shown > 0 && offset + 3 * shown > jobs.length * usual) more()
   }
-  // biome-ignore lint/correctness/useExhaustiveDependencies: looked at again whenever something has arrived.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: checked again whenever jobs have arrived.
   useEffect(lookAhead, [jobs.length, read.isFetching])
 
   return (

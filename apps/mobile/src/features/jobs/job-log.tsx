@@ -7,10 +7,10 @@ import { space } from '../../theme/tokens.ts'
 import { Card, Section } from './section.tsx'
 import type { LogLine } from './timeline.ts'
 
-/** The newest matter; the others are a press away. */
+/** The newest lines are shown; the others are a press away. */
 const SHOWN = 50
 
-/** What its handler had to say. */
+/** The lines that the job's handler logged. */
 export function JobLog({ lines }: { readonly lines: readonly LogLine[] }) {
   const [isAll, setAll] = useState(false)
   const hidden = isAll ? 0 : Math.max(0, lines.length - SHOWN)

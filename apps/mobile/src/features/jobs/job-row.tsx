@@ -9,14 +9,14 @@ import { ago, duration, shortId, until } from '../../lib/format.ts'
 import { space } from '../../theme/tokens.ts'
 import type { JobLine } from './queries.ts'
 
-/** All are of one height, so that the list knows where each of ten thousand is; but for large text. */
+/** A fixed height, so that the list can compute the position of each of 10,000 rows. Not used with large text. */
 export const ROW_HEIGHT = 72
 
 export interface JobRowProps {
   readonly job: JobLine
-  /** None: as high as what it says. */
+  /** Absent: as high as its content. */
   readonly height: number | undefined
-  /** Null: one does not select now. */
+  /** Null: not in select mode. */
   readonly isSelected: boolean | null
   readonly isCurrent: boolean
   readonly onPress: (id: string) => void
@@ -57,7 +57,7 @@ export const JobRow = memo(function JobRow(props: JobRowProps) {
   )
 })
 
-/** Those that are due later have a word of their own. */
+/** Waiting jobs that are due later have their own word. */
 export function stateOf({ status, runAt }: Pick<JobLine, 'status' | 'runAt'>) {
   return status === 'pending' && runAt.getTime() > serverNow() ? 'scheduled' : status
 }

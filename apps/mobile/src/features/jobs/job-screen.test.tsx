@@ -36,7 +36,7 @@ const open = (job = FAILED, answers: TestAnswers = {}, role: 'viewer' | 'admin' 
     answers: { 'jobs.get': () => job, 'jobs.watch': () => stream().messages, ...answers },
   })
 
-/** A stream that a test speaks into. */
+/** A stream that a test writes to. */
 function stream() {
   const waiting: WatchMessage[] = []
   let wake = () => {}
@@ -59,7 +59,7 @@ function stream() {
 }
 
 describe('a job', () => {
-  it('begins with its error: own frames in sight, those of libraries folded', async () => {
+  it("begins with its error: frames of the user's code open, those of libraries folded", async () => {
     const { screen } = await open()
     expect(await screen.findByText(/at send/)).toBeVisible()
     expect(screen.queryByText(/at emit/)).toBeNull()
@@ -67,7 +67,7 @@ describe('a job', () => {
     expect(screen.getByText(/at emit/)).toBeVisible()
   })
 
-  it('tells what happened to it, and what was logged', async () => {
+  it('shows its timeline and its log', async () => {
     const { screen } = await open()
     expect(await screen.findByText('Enqueued')).toBeVisible()
     expect(screen.getByText('Run 2 failed')).toBeVisible()
@@ -122,7 +122,7 @@ describe('a job', () => {
     expect(app.getPathname()).toBe(`/jobs/${newer}`)
   })
 
-  it('shows what it was given, what is masked, and every digit', async () => {
+  it('shows its payload with masked values and every digit', async () => {
     const payload = { amount: 1234567890.12, users: [{ password: '[masked]' }] }
     const { screen } = await open(jobOf({ payload, masked: ['payload.users[0].password'] }))
     expect(await screen.findByText(/1234567890\.12/)).toBeVisible()
@@ -130,7 +130,7 @@ describe('a job', () => {
     expect(screen.getByText('masked')).toBeVisible()
   })
 
-  it('retries, after one has confirmed it', async () => {
+  it('is retried after confirmation', async () => {
     const asked: unknown[] = []
     const { screen } = await open(FAILED, {
       'jobs.requeue': (target) => {
@@ -155,14 +155,14 @@ describe('a job', () => {
     expect(screen.queryByText('Cancelled 1')).toBeNull()
   })
 
-  it('cannot be taken for cancelled while it is being done', async () => {
+  it('keeps the sheet open while an action is being sent', async () => {
     let release = () => {}
     const { screen } = await open(FAILED, {
       'jobs.requeue': () => {
         const answer = new Promise<void>((resolve) => {
           release = resolve
         }).then(() => ({ done: 1, skipped: {} }))
-        // A promise is what a transport waits for.
+        // The transport awaits a promise, which the answer's type does not say.
         return answer as never
       },
     })
@@ -177,7 +177,7 @@ describe('a job', () => {
     expect(screen.queryByText('Retry this job?')).toBeNull()
   })
 
-  it('says why nothing was done', async () => {
+  it('says why an action had no effect', async () => {
     const { screen } = await open(FAILED, {
       'jobs.requeue': () => ({ done: 0, skipped: { INVALID_STATE: 1 } }),
     })
@@ -192,7 +192,7 @@ describe('a job', () => {
     expect(await screen.findByText('Nothing to cancel: this job is failed.')).toBeVisible()
   })
 
-  it('appends what happens while one looks', async () => {
+  it('appends new events while it is open', async () => {
     const live = stream()
     let job = jobOf({ status: 'processing', run: 1, startedAt: NOW, lockedBy: 'w1' })
     const { screen } = await open(job, { 'jobs.get': () => job, 'jobs.watch': () => live.messages })
@@ -216,7 +216,7 @@ describe('a job', () => {
     expect(screen.getByText('sent')).toBeVisible()
   })
 
-  it('says in the sheet that it changed under one’s hands', async () => {
+  it('says in the sheet that its status changed meanwhile', async () => {
     const live = stream()
     let job = jobOf({ status: 'pending' })
     const { screen } = await open(job, { 'jobs.get': () => job, 'jobs.watch': () => live.messages })
@@ -234,7 +234,7 @@ describe('a job', () => {
     ).toBeVisible()
   })
 
-  it('shows how far it is', async () => {
+  it('shows its progress', async () => {
     const { screen } = await open(jobOf({ status: 'processing', run: 1, progress: { done: 4, total: 10 } }))
     expect(await screen.findByText('40%')).toBeVisible()
   })
@@ -249,7 +249,7 @@ describe('a job', () => {
     expect(screen.getByText(/kept for a limited time/)).toBeVisible()
   })
 
-  it('leaves when it was deleted', async () => {
+  it('returns to the list when it was deleted', async () => {
     const { app, screen } = await open(FAILED, {
       'jobs.delete': () => ({ done: 1, skipped: {} }),
       'jobs.list': () => ({
@@ -269,14 +269,14 @@ describe('a job', () => {
     expect(app.getPathname()).toBe('/jobs')
   })
 
-  it('locks what a viewer may not do, and lets them read', async () => {
+  it('is readable to a viewer, with its actions locked', async () => {
     const { screen } = await open(FAILED, {}, 'viewer')
     fireEvent.press(await screen.findByLabelText('Retry'))
     expect(await screen.findByText(/Your role is viewer/)).toBeVisible()
     expect(screen.getByText(/at send/)).toBeVisible()
   })
 
-  it('that waits for its next try is run now', async () => {
+  it('is run now while it waits for its next try', async () => {
     const asked: unknown[] = []
     const later = jobOf({ status: 'pending', retries: 1, runAt: new Date(Date.now() + 3_600_000) })
     const { screen } = await open(later, {

@@ -26,7 +26,7 @@ import { TimelineView } from './timeline-view.tsx'
 import { useJob } from './use-job.ts'
 import { WhyItWaits } from './why-it-waits.tsx'
 
-/** One job: what went wrong, what happened, what it was given. */
+/** One job: its error, timeline, payload and the rest. */
 export function JobScreen({ jobId }: { readonly jobId: string }) {
   const read = useJob(jobId)
   const router = useRouter()
@@ -50,7 +50,7 @@ export function JobScreen({ jobId }: { readonly jobId: string }) {
 }
 
 function Content({ job }: { readonly job: JobDetails }) {
-  // As it was when it was opened.
+  // The status when the page was opened.
   const [seen] = useState(job.status)
   const change = isFinished(seen) ? changeInWords(seen, job.status) : undefined
   const log = logOf(job.events)

@@ -10,7 +10,7 @@ const idAt = (index: number) => `019a8b2c-7d10-7000-8000-${String(index).padStar
 const failed = (index: number) =>
   jobOf({ id: idAt(index), status: 'failed', lastError: ERROR, run: 1, startedAt: NOW, finishedAt: NOW })
 
-/** As many as come at once. */
+/** One full page. */
 const PAGE = Array.from({ length: 100 }, (_, index) => failed(index))
 
 const ANSWERS: TestAnswers = { 'topics.list': () => [] }
@@ -18,7 +18,7 @@ const ANSWERS: TestAnswers = { 'topics.list': () => [] }
 type Filter = Inputs['jobs']['list']
 
 describe('Jobs', () => {
-  it('says of each what it is and how it went', async () => {
+  it('shows each job with its topic and state', async () => {
     const { screen } = await renderApp('/jobs', {
       answers: { ...ANSWERS, 'jobs.list': () => pageOf([failed(1)]) },
     })
@@ -28,7 +28,7 @@ describe('Jobs', () => {
     expect(screen.getByText('1 job, newest first')).toBeVisible()
   })
 
-  it('asks for what the address says, and shows it', async () => {
+  it('requests the filter of the address, and shows it', async () => {
     const asked: Filter[] = []
     const { screen } = await renderApp('/jobs?status=failed&queue=eu%2Fmail&fingerprint=f00d', {
       answers: {
@@ -56,12 +56,12 @@ describe('Jobs', () => {
     expect(screen.queryByText('Nothing matches')).toBeNull()
   })
 
-  it('is calm before there is any', async () => {
+  it('explains the empty list before the first job', async () => {
     const { screen } = await renderApp('/jobs', { answers: { ...ANSWERS, 'jobs.list': () => pageOf([]) } })
     expect(await screen.findByText('No jobs yet')).toBeVisible()
   })
 
-  it('says why nothing can be shown', async () => {
+  it('says why the list could not be loaded', async () => {
     const { screen } = await renderApp('/jobs?payloadText=x&createdFrom=2026-11-16T00:00:00.000Z', {
       answers: {
         ...ANSWERS,
@@ -77,7 +77,7 @@ describe('Jobs', () => {
     type Page = ReturnType<typeof pageOf>
     const NOTHING = pageOf([])
 
-    /** Finds jobs for some filters, and nothing for the others. */
+    /** Opens the list with an API that finds jobs for some filters only. */
     const look = async (
       text: string,
       find: (filter: NonNullable<Filter>) => Page = () => pageOf([failed(1)]),
@@ -111,7 +111,7 @@ describe('Jobs', () => {
       expect(app.getPathname()).toBe(`/jobs/${JOB_ID}`)
     })
 
-    it('finds ids by the eight digits that rows show', async () => {
+    it('finds a job by the last eight digits of its id, as rows show them', async () => {
       const { screen, app, asked } = await look('1a2b3c4d')
       expect(await screen.findByLabelText('id ends with 1a2b3c4d: 1')).toBeVisible()
       expect(await screen.findByText('1 job, newest first')).toBeVisible()
@@ -130,7 +130,7 @@ describe('Jobs', () => {
       expect(asked).toContainEqual({ payloadText: '12345678', createdFrom: expect.any(Date), limit: 100 })
     })
 
-    it('opens what a link has, with the reading that was chosen', async () => {
+    it('opens a link to a search, with the chosen reading', async () => {
       const as = 'error contains “timeout”'
       const path = `/jobs?status=failed&q=timeout&as=${encodeURIComponent(as)}`
       const { screen, asked, field } = await look('', undefined, { path })
@@ -141,7 +141,7 @@ describe('Jobs', () => {
       ])
     })
 
-    it('says what was searched where nothing is found, and offers the other readings', async () => {
+    it('says what was searched when nothing is found, and offers the other readings', async () => {
       const { screen, asked, app } = await look('timeout', (filter) =>
         filter.errorText === undefined
           ? NOTHING
@@ -158,14 +158,14 @@ describe('Jobs', () => {
       await waitFor(() => expect(app.getSearchParams().q).toBeUndefined())
     })
 
-    it('never searches payloads for others than admins', async () => {
+    it('searches payloads for admins only', async () => {
       const { screen, asked } = await look('sk_live', undefined, { role: 'operator' })
       expect(await screen.findByText('1 job, newest first')).toBeVisible()
       await waitFor(() => expect(asked).toContainEqual({ errorText: 'sk_live', limit: 100 }))
       expect(asked.every((filter) => filter.payloadText === undefined)).toBe(true)
     })
 
-    it('says what is wrong with a line, and asks for nothing', async () => {
+    it('says what is wrong with a line, and sends no request', async () => {
       const { screen, app, field } = await look('colour:red')
       expect(await screen.findByText(/^There is no qualifier colour:\. Use topic: queue:/)).toBeVisible()
       expect(app.getSearchParams()).not.toHaveProperty('q')
@@ -173,7 +173,7 @@ describe('Jobs', () => {
       expect(screen.queryByText(/^There is no qualifier/)).toBeNull()
     })
 
-    it('says so as well where the line comes from a link', async () => {
+    it('says what is wrong with a line from a link', async () => {
       const { screen } = await look('', undefined, { path: '/jobs?q=after%3Asoon' })
       expect(await screen.findByText(/^after: “soon” is not a time/)).toBeVisible()
       expect(screen.getByText('Cannot search')).toBeVisible()
@@ -194,7 +194,7 @@ describe('Jobs', () => {
     })
   })
 
-  it('stops a search that finds nothing for long, and goes on when asked to', async () => {
+  it('stops a search that finds nothing for long, and continues it on request', async () => {
     let asked = 0
     const { screen } = await renderApp('/jobs?q=id:1a2b3c4d', {
       answers: {
@@ -212,7 +212,7 @@ describe('Jobs', () => {
     await waitFor(() => expect(asked).toBeGreaterThan(29))
   })
 
-  it('goes on by itself where a search gave up, until it is stopped', async () => {
+  it('continues a search that was cut short, until it is stopped', async () => {
     const cursors: (string | undefined)[] = []
     let release = () => {}
     const { screen } = await renderApp('/jobs?idPrefix=019', {
@@ -225,7 +225,7 @@ describe('Jobs', () => {
           const answer = new Promise<void>((resolve) => {
             release = resolve
           }).then(() => pageOf([], { nextCursor: 'c' }))
-          // A promise is what a transport waits for.
+          // The transport awaits a promise, which the answer's type does not say.
           return answer as unknown as ReturnType<typeof pageOf>
         },
       },
@@ -280,7 +280,7 @@ describe('Jobs', () => {
       return rendered
     }
 
-    it('retries those, and says what became of them', async () => {
+    it('retries the selected jobs, and shows the result', async () => {
       const asked: unknown[] = []
       const { screen } = await begin({
         'jobs.requeue': (target) => {
@@ -297,7 +297,7 @@ describe('Jobs', () => {
       expect(screen.queryByText(/selected/)).toBeNull()
     })
 
-    it('acts on all that match by the server', async () => {
+    it('acts on all matching jobs through a bulk operation', async () => {
       const asked: unknown[] = []
       const { screen } = await begin({
         'bulkOperations.preview': (request) => {
@@ -320,13 +320,13 @@ describe('Jobs', () => {
       expect(asked).toEqual([{ action: 'requeue', filter: { status: 'failed' } }])
     })
 
-    it('does not take every job there is for a selection', async () => {
+    it('refuses to select all jobs without a filter', async () => {
       const { screen } = await begin({}, '/jobs')
       fireEvent.press(screen.getByLabelText(/^Select all 4.210 that match/))
       expect(await screen.findByText(/Choose a filter first/)).toBeVisible()
     })
 
-    it('ends with another filter: nobody acts on what is out of sight', async () => {
+    it('ends when the filter changes, so that no action applies to hidden jobs', async () => {
       const { screen } = await begin()
       fireEvent.press(screen.getByLabelText('Running'))
       await waitFor(() => expect(screen.queryByText(/selected/)).toBeNull())
@@ -335,7 +335,7 @@ describe('Jobs', () => {
       expect(screen.queryByRole('checkbox')).toBeNull()
     })
 
-    it('names by their ids those that are not in the list any more', async () => {
+    it('names jobs that have left the list by their ids', async () => {
       let jobs = [failed(1), failed(2)]
       const { screen } = await begin({ 'jobs.list': () => pageOf(jobs) })
       fireEvent.press(screen.getAllByRole('checkbox')[1] as never)
@@ -347,25 +347,25 @@ describe('Jobs', () => {
       expect(await screen.findByText('…00000001, mail_digest in mail')).toBeVisible()
     })
 
-    it('says of a single one which it is', async () => {
+    it('names a single job by its id', async () => {
       const { screen } = await begin()
       fireEvent.press(screen.getByLabelText('Retry'))
       expect(await screen.findByText('mail_digest in mail · …00000000')).toBeVisible()
     })
 
-    it('wraps what stands above the list, where it is narrow', async () => {
+    it('wraps the line above the list where it is narrow', async () => {
       const { screen } = await begin()
       expect(screen.getByTestId('job-count')).toHaveStyle({ flexWrap: 'wrap' })
       expect(screen.getByText(/newest first/)).toHaveStyle({ flexBasis: 'auto' })
     })
 
-    it('is to be held in production', async () => {
+    it('has to be held in production', async () => {
       const { screen } = await begin({ 'health.get': () => healthOf({ environment: 'production' }) })
       fireEvent.press(screen.getByLabelText('Delete'))
       expect(await screen.findByLabelText(/^Hold to delete 1.job/)).toBeVisible()
     })
 
-    it('leaves rows where they are, and says what came', async () => {
+    it('keeps rows in place, and says how many jobs are new', async () => {
       let jobs = [failed(1), failed(2)]
       const { screen } = await begin({ 'jobs.list': () => pageOf(jobs) })
       jobs = [failed(3), ...jobs]

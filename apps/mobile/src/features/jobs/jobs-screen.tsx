@@ -25,7 +25,7 @@ import { idOf, type JobList as List, useJobList } from './use-job-list.ts'
 import { type SearchParams, useSearch } from './use-search.ts'
 import { useSelection } from './use-selection.ts'
 
-/** Any jobs: which ones is in the address. */
+/** A list of jobs; the address holds the filter. */
 export function JobsScreen({ openId }: { readonly openId?: string }) {
   const { given, params, change, setSearch } = useJobFilter()
   const search = useSearch(given, params, setSearch)
@@ -40,7 +40,7 @@ export function JobsScreen({ openId }: { readonly openId?: string }) {
     setActing({ action, ids: which, filter, total: list.total })
   const cursor = useCursor(list.jobs.map(idOf), { onOpen: open, onSelect: selection.toggle, openId })
   const ids = selected instanceof Set ? [...selected] : []
-  // Beside an open job the key is the job's, unless some are selected here.
+  // Beside an open job, the key acts on that job, unless rows are selected here.
   const target = ids.length > 0 ? ids : cursor !== null && openId === undefined ? [cursor] : []
   useKeyboard({
     '/': () => field.current?.focus(),
@@ -54,7 +54,7 @@ export function JobsScreen({ openId }: { readonly openId?: string }) {
   return (
     <Page
       title="Jobs"
-      // Where there is a rail, it leads here.
+      // With a rail, Jobs is a destination of its own and needs no back button.
       {...(!useIsWide() && { parent: '/settings' as const })}
       isList
       isAside={openId !== undefined}
@@ -140,9 +140,9 @@ function Count({ list: { total, waiting, restart, read }, children }: CountProps
 
 interface Acting {
   readonly action: Action
-  /** Null: all that match. */
+  /** Null: all matching jobs. */
   readonly ids: readonly string[] | null
-  /** As it was when it was pressed. */
+  /** The filter at the moment of the press. */
   readonly filter: JobFilter
   readonly total: List['total']
 }

@@ -5,7 +5,7 @@ import { space } from '../../theme/tokens.ts'
 import { labelOf } from './search-field.tsx'
 import type { Search } from './use-search.ts'
 
-/** What was searched, and where else one could look. */
+/** What was searched, and where else to look. */
 export function NothingFound({
   search: { line, readings, chosen, choose, search },
 }: {
@@ -16,7 +16,7 @@ export function NothingFound({
   )
   const tried = readings.filter((reading) => reading !== chosen && !others.includes(reading))
   const searched = [chosen, ...tried].map((reading) => reading?.words)
-  // Payloads alone have a beginning that no one asked for.
+  // Only payload searches get a start time that the user did not enter.
   const isLimited = chosen?.filter.payloadText !== undefined && !/\b(after|before):/.test(line)
   return (
     <View>

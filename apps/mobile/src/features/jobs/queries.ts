@@ -4,7 +4,7 @@ import type { JobFilter } from './filter.ts'
 
 export const PAGE = 100
 
-/** What a row shows, and nothing more: an error alone may take sixteen kilobytes, and there may be 10 000 rows. */
+/** Only what a row shows: an error alone may take 16 KB, and there may be 10,000 rows. */
 export interface JobLine {
   readonly id: string
   readonly topic: string
@@ -47,7 +47,7 @@ export const newestJobs = (filter: JobFilter, enabled: boolean): Read<JobLines> 
   enabled,
 })
 
-/** Why a job waits. It changes without the job: a pause, a worker that comes. */
+/** Why a job waits. It can change without the job, as when a queue is paused or a worker starts. */
 export const explanation = (id: string, enabled: boolean): Read<Outputs['jobs']['explain']> => ({
   key: ['jobs.explain', id],
   call: (client, options) => client.jobs.explain(id, options),
@@ -68,7 +68,7 @@ export const probe = (filter: JobFilter): Read<Found> => ({
       { ...filter, limit: 1 },
       options,
     )
-    // A page that is cut short and has a job is one that found what it was asked for.
+    // A page that was cut short after finding a job has answered the question.
     return {
       total: Math.max(total, items.length),
       isExact: totalIsExact,
@@ -81,7 +81,7 @@ export const probe = (filter: JobFilter): Read<Found> => ({
 export interface Found {
   readonly total: number
   readonly isExact: boolean
-  /** It took too long, and found nothing so far. */
+  /** The search took too long, and has found nothing so far. */
   readonly isCut: boolean
 }
 

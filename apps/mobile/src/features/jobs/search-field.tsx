@@ -16,7 +16,7 @@ interface SearchFieldProps {
 /** More would hide the list on a phone. */
 const MAX_COMPLETIONS = 10
 
-/** One line, and while it is typed what it can be completed to. */
+/** The search line, with completions while it is typed. */
 export function SearchField({ search, onOpen, searchRef }: SearchFieldProps) {
   const [text, setText] = useState(search.line)
   const [isTyping, setTyping] = useState(false)
@@ -71,7 +71,7 @@ export function SearchField({ search, onOpen, searchRef }: SearchFieldProps) {
   )
 }
 
-/** What the line may mean, and what each of that finds. */
+/** The possible meanings of the line, and how many jobs each finds. */
 export function Readings({ search: { readings, chosen, choose } }: { readonly search: Search }) {
   if (readings.length < 2) return null
   return (

@@ -36,14 +36,14 @@ export function Card({ children }: { readonly children: ReactNode }) {
   )
 }
 
-/** From here on it is worth searching. */
+/** From this length on, a search field is shown. */
 const LARGE = 400
 
 export interface JsonSectionProps {
   readonly title: string
   readonly value: unknown
   readonly masked: readonly string[]
-  /** Where the job has it: `payload`. */
+  /** The job's field: `payload`. */
   readonly root: string
 }
 

@@ -17,7 +17,7 @@ export interface SelectionBarProps {
   readonly onClose: () => void
 }
 
-/** What can be done to those that are selected. */
+/** Actions on the selection. */
 export function SelectionBar({ words, isNone, noun = 'jobs', onAct, onClose }: SelectionBarProps) {
   const role = useLock()
   const lock = role ?? (isNone ? `Select ${noun} first.` : null)

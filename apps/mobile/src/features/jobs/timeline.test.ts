@@ -8,7 +8,7 @@ const event = (version: number, type: string, created: Date, data: unknown = nul
 })
 
 describe('the timeline', () => {
-  it('tells a plain run from the job itself', () => {
+  it('takes a plain run from the job itself', () => {
     const times = {
       created: at('00:00'),
       runAt: at('00:00'),
@@ -22,13 +22,13 @@ describe('the timeline', () => {
     ])
   })
 
-  it('does not count what was due later as waiting', () => {
+  it('does not count the time before a job is due as waiting', () => {
     const times = { created: at('00:00'), runAt: at('05:00'), startedAt: at('05:01'), finishedAt: null }
     const entries = timelineOf(jobOf({ status: 'processing', run: 1, lockedBy: 'w1', ...times }))
     expect(entries.at(-1)).toMatchObject({ outcome: 'running', waitedMs: 1_000, ranMs: null, worker: 'w1' })
   })
 
-  it('of a running job that is asked to stop keeps its order, and what it waited', () => {
+  it('keeps the order and the waiting time of a running job that is asked to stop', () => {
     const times = { created: at('00:00'), runAt: at('00:00'), startedAt: at('00:02') }
     const events = [event(1, 'cancel_requested', at('00:05'), { by: 'anna' })]
     const running = jobOf({ status: 'processing', run: 1, cancelAt: at('00:05'), ...times, events })
@@ -50,7 +50,7 @@ describe('the timeline', () => {
     })
   })
 
-  it('says by which job it was replaced, if not by itself', () => {
+  it('names the job that replaced it, unless it replaced itself', () => {
     const events = [
       event(1, 'replaced', at('00:01')),
       event(2, 'replaced', at('00:02'), { jobId: 'successor' }),
@@ -61,7 +61,7 @@ describe('the timeline', () => {
     ])
   })
 
-  it('has every run that failed, crashed, snoozed or was interrupted, who did what, and when it runs next', () => {
+  it("contains every failed, crashed, snoozed or interrupted run, people's actions, and the next run", () => {
     const error = { class: 'SmtpTimeout', message: 'no answer', fingerprint: 'f' }
     const failed = { run: 1, worker: 'w1', startedAt: at('00:01').toISOString(), error }
     const events = [
@@ -89,7 +89,7 @@ describe('the timeline', () => {
   })
 })
 
-it('sorts the lines that were logged by the time at which they were written', () => {
+it('sorts log lines by the time at which they were written', () => {
   const lines = logOf([
     event(1, 'log', at('00:03'), { message: 'second' }),
     event(2, 'log', at('00:01'), { message: 'first' }),
@@ -97,7 +97,7 @@ it('sorts the lines that were logged by the time at which they were written', ()
   expect(lines.map(({ message }) => message)).toEqual(['first', 'second'])
 })
 
-it('finds the lines that were logged', () => {
+it('finds the log lines', () => {
   const lines = logOf([
     event(1, 'log', at('00:01'), { level: 'warn', message: 'slow', fields: { ms: 900 } }),
     event(2, 'sent', at('00:02')),
@@ -120,7 +120,7 @@ it.each([
   expect(shareOf(progress)).toBe(share)
 })
 
-describe('events that arrive', () => {
+describe('stream messages', () => {
   const one = event(1, 'a', at('00:01'))
   const two = event(2, 'b', at('00:02'))
 
@@ -129,11 +129,11 @@ describe('events that arrive', () => {
     { known: [one, two], others: [one], expected: [one, two] },
     { known: [two], others: [one], expected: [one, two] },
     { known: [], others: [], expected: [] },
-  ])('are kept once, in their order', ({ known, others, expected }) => {
+  ])('are kept once, in order', ({ known, others, expected }) => {
     expect(mergeEvents(known, others)).toEqual(expected)
   })
 
-  it('and states change only what they tell', () => {
+  it('of type state change only the fields that they carry', () => {
     const job = jobOf({ status: 'pending', run: 0, topic: 'mail_digest' })
     const state = { id: job.id, status: 'processing', run: 1, progress: 0.5, updated: at('00:03') } as const
     expect(withMessage(job, { type: 'state', state })).toMatchObject({

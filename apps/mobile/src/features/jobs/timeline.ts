@@ -3,7 +3,7 @@ import { isFinished, type JobError, type Outputs, type WatchMessage } from '@onc
 export type JobDetails = Outputs['jobs']['get']
 type JobEvent = JobDetails['events'][number]
 
-/** What happened to a job, one after the other. */
+/** One entry of a job's timeline. */
 export type Entry = { readonly key: string; readonly at: Date } & (
   | { readonly kind: 'enqueued' }
   | {
@@ -17,7 +17,7 @@ export type Entry = { readonly key: string; readonly at: Date } & (
         | 'crashed'
         | 'snoozed'
         | 'interrupted'
-      /** Since it could have run, or since the last run ended. */
+      /** Counted from when the job could have run, or from the end of its last run. */
       readonly waitedMs: number | null
       readonly ranMs: number | null
       /** For how long it was snoozed. */
@@ -32,7 +32,7 @@ export type Entry = { readonly key: string; readonly at: Date } & (
     }
   | {
       readonly kind: 'replaced'
-      /** The job that runs in its place; null: this one, with what was enqueued later. */
+      /** The job that runs in its place. Null: this job, with a newer payload. */
       readonly by: string | null
     }
   | { readonly kind: 'step'; readonly name: string }
@@ -64,7 +64,7 @@ const OUTCOMES = {
   run_interrupted: 'interrupted',
 } as const
 
-/** From the first moment to the last. Plain runs leave no event: the latest is told by the job itself. */
+/** The oldest entry first. A run without incident leaves no event, so the latest comes from the job itself. */
 export function timelineOf(job: JobDetails): readonly Entry[] {
   const entries: Entry[] = []
   let freeAt = job.created.getTime()
@@ -74,12 +74,12 @@ export function timelineOf(job: JobDetails): readonly Entry[] {
     if (!entry) continue
     entries.push(entry)
     if (entry.kind === 'run') told = entry.run
-    // A run that is asked to stop goes on: it waited for what it had waited for.
+    // A request to stop does not end the run, so its waiting time stays the same.
     if (entry.kind === 'run' || (entry.kind === 'done-by' && entry.what !== 'cancel_requested'))
       freeAt = event.created.getTime()
   }
   if (job.run > told && job.startedAt) entries.push(latestRun(job, job.startedAt, freeAt))
-  // What happens during a run comes after its beginning.
+  // Events during a run come after its start.
   entries.sort((a, b) => a.at.getTime() - b.at.getTime())
   if (job.status === 'pending' && job.visibleAt && (job.run > 0 || job.visibleAt.getTime() > freeAt))
     entries.push({ key: 'next', kind: 'next', at: job.visibleAt, isRetry: job.run > 0 })
@@ -96,7 +96,7 @@ function entryOf({ version, type, data, created }: JobEvent, freeAt: number, job
     case 'run_snoozed':
     case 'run_interrupted': {
       const { run = 0, worker = null, startedAt, error, delayMs = null } = (data ?? {}) as RunData
-      // Of the latest run the job itself knows when it began.
+      // For the latest run, the job itself has the start time.
       const begun = startedAt ?? (run === job.run ? job.startedAt : null)
       const start = begun === null ? null : new Date(begun).getTime()
       return {
@@ -140,7 +140,7 @@ function latestRun(job: JobDetails, startedAt: Date, freeAt: number): Entry {
   }
 }
 
-/** By the time at which they were written. */
+/** Sorted by the time at which they were written. */
 export function logOf(events: readonly JobEvent[]): readonly LogLine[] {
   return events
     .filter(({ type }) => type === 'log')
@@ -163,14 +163,14 @@ export function shareOf(progress: unknown): number | null {
 
 const clamped = (share: number) => (Number.isFinite(share) ? Math.min(1, Math.max(0, share)) : null)
 
-/** The job, after what its stream told. */
+/** The job with a message of its stream applied. */
 export function withMessage(job: JobDetails, message: WatchMessage): JobDetails {
   if (message.type === 'event') return { ...job, events: mergeEvents(job.events, [message.event]) }
   const { status, run, progress, updated } = message.state
   return { ...job, status, run, progress, updated }
 }
 
-/** Each once, in their order. */
+/** Both lists without duplicates, in order. */
 export function mergeEvents(known: JobDetails['events'], others: JobDetails['events']): JobDetails['events'] {
   const last = known.at(-1)?.version ?? 0
   const isInOrder = others.every(({ version }, index) => version === last + 1 + index)

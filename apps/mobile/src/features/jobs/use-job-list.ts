@@ -5,12 +5,12 @@ import { countNew } from '../../lib/use-held.ts'
 import type { JobFilter } from './filter.ts'
 import { type JobLine, type JobLines, jobPages, newestJobs, PAGE } from './queries.ts'
 
-/** How often a search goes on by itself: most of a minute. Then people decide whether it is worth it. */
+/** Pages after which a search stops and asks whether to continue: most of a minute. */
 const GOES_ON = 30
 
 /**
- * The jobs that match, page after page. The first page alone is kept up to date; whoever has scrolled further down,
- * or selects (`isHeld`), is left where they are, and told what came.
+ * The matching jobs, page by page. A single page is kept up to date. With more pages, or during a selection
+ * (`isHeld`), rows stay in place and new jobs are only counted.
  */
 export function useJobList(filter: JobFilter, isHeld: boolean) {
   const queries = useQueryClient()
@@ -27,7 +27,7 @@ export function useJobList(filter: JobFilter, isHeld: boolean) {
   const [allowed, setAllowed] = useState({ filter, pages: GOES_ON })
   const most = allowed.filter === filter ? allowed.pages : GOES_ON
   const isStopped = stoppedAt === filter || (pages?.length ?? 0) >= most
-  // A search that takes too long answers with what it has, and from where to go on.
+  // A search that takes too long returns what it has found and a cursor to continue from.
   const gaveUp = last !== undefined && last.nextCursor !== null && last.items.length < PAGE
   const goesOnFrom = gaveUp && !isStopped && !read.isFetching && !read.error ? last.nextCursor : null
   const { fetchNextPage } = read
@@ -35,7 +35,7 @@ export function useJobList(filter: JobFilter, isHeld: boolean) {
     if (goesOnFrom !== null) void fetchNextPage()
   }, [goesOnFrom, fetchNextPage])
 
-  // The list says only once that its end is near, whatever is being fetched then.
+  // The list reports only once that its end is near, perhaps during another fetch: remember it.
   const [isWanted, setWanted] = useState(false)
   const isNext = isWanted && !read.isFetching && !gaveUp
   useEffect(() => {
@@ -48,7 +48,7 @@ export function useJobList(filter: JobFilter, isHeld: boolean) {
   return {
     read,
     jobs,
-    // Whoever has read to the end has counted.
+    // With the last page loaded, the count is exact.
     total:
       first && read.hasNextPage
         ? { count: Math.max(first.total, jobs.length), isExact: first.totalIsExact }

@@ -8,10 +8,10 @@ import { useSignedIn } from '../../lib/session.ts'
 import { type JobDetails, mergeEvents, withMessage } from './timeline.ts'
 
 const POLL_MS = 5_000
-/** As many events as come with a job; the stream has the rest. */
+/** How many events `jobs.get` returns at most; the stream has the rest. */
 const FIRST_EVENTS = 100
 
-/** A job as it goes on: by a stream, and by asking where there is none. */
+/** A job, kept up to date by a stream, or by polling where there is none. */
 export function useJob(id: string) {
   const { client } = useSignedIn()
   const queries = useQueryClient()
@@ -42,13 +42,13 @@ export function useJob(id: string) {
         const before = queries.getQueryData<JobDetails>(['jobs.get', id])
         if (!before) continue
         queries.setQueryData(['jobs.get', id], withMessage(before, message))
-        // Its times, its worker and its error are not in the stream.
+        // The stream has no times, worker or error of the job.
         if (message.type === 'state' && isElsewhere(before, message.state))
           void queries.invalidateQueries({ queryKey: ['jobs.get', id] })
       }
     }
     const end = () => setStreaming(false)
-    // A stream that breaks, or cannot be opened, is what the asking is for.
+    // Errors are ignored: while no stream is open, the read polls.
     follow().then(end, end)
     return () => stopped.abort()
   }, [isFollowed, client, queries, id])

@@ -7,14 +7,14 @@ import { useHealth } from '../../lib/use-health.ts'
 import type { JobFilter } from './filter.ts'
 import { type Found, probe, topics } from './queries.ts'
 
-/** As the address has it: the line, and by its words the reading that was chosen. */
+/** The search in the address: the line, and the chosen reading by its words. */
 export interface SearchParams {
   readonly q?: string | undefined
   readonly as?: string | undefined
 }
 
 export interface Reading extends SearchReading {
-  /** Undefined: not known yet, or not to be had. */
+  /** Undefined: not known yet, or the request failed. */
   readonly found: Found | undefined
   readonly isLoading: boolean
 }
@@ -22,11 +22,11 @@ export interface Reading extends SearchReading {
 export interface Search {
   readonly line: string
   readonly readings: readonly Reading[]
-  /** The one whose jobs are shown; null: there is no search. */
+  /** The reading whose jobs are shown. Null: there is no search. */
   readonly chosen: Reading | null
-  /** What is asked for: the filter beside the search, and the reading. */
+  /** The filter that is requested: the chips and the reading together. */
   readonly filter: JobFilter
-  /** Why a line cannot be understood, and what to do; null: it can. */
+  /** Why a line is invalid, and what to do. Null: it is valid. */
   readonly problemOf: (line: string) => string | null
   readonly names: { readonly topics: readonly string[]; readonly queues: readonly string[] }
   readonly maySearchPayloads: boolean
@@ -36,18 +36,18 @@ export interface Search {
 
 const MINUTE_MS = 60_000
 
-/** One line of the address, all that it may mean, and what each of that finds: all are tried at once. */
+/** The search line of the address, its possible meanings, and what each finds: all are tried at once. */
 export function useSearch(
   given: JobFilter,
   { q: line = '', as }: SearchParams,
   setParams: (params: SearchParams) => void,
 ): Search {
   const { me } = useSignedIn()
-  // Others are refused: an answer could tell what is masked for them.
+  // The API refuses other roles: a result could reveal masked values.
   const maySearchPayloads = !me || me.may.includes('admin')
   const names = useNames()
   const { parsed, parse } = useMemo(() => {
-    // In whole minutes: the same search again is the same question.
+    // In whole minutes, so that the same search again uses the same cache key.
     const now = new Date(Math.floor(serverNow() / MINUTE_MS) * MINUTE_MS)
     const parse = (text: string) => parseSearch(text, { now, maySearchPayloads, ...names })
     const readings = problemIn(parse, line) === null ? parse(line) : []
@@ -88,7 +88,7 @@ function problemIn(parse: (line: string) => unknown, line: string): string | nul
   }
 }
 
-/** The same object while the names are the same, however often they are asked for. */
+/** Returns the same object while the names are the same, so that memoised searches stay valid. */
 function useNames(): Search['names'] {
   const queues = useHealth().data?.queues.map(({ queue }) => queue)
   const known = useRead(topics).data?.map(({ topic }) => topic)

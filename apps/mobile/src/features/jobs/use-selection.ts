@@ -1,9 +1,9 @@
 import { useCallback, useState } from 'react'
 
-/** Null: one does not select now. 'all': whatever matches, known here or not. */
+/** Null: not in select mode. 'all': every matching job, loaded or not. */
 export type Selected = ReadonlySet<string> | 'all' | null
 
-/** Of what one looks at: with another filter it ends, so that nothing out of sight is acted on. */
+/** A selection of visible rows: it ends when the filter changes, so that no action applies to hidden ones. */
 export function useSelection(filter: unknown) {
   const [selected, setSelected] = useState<Selected>(null)
   const [seen, setSeen] = useState(filter)
@@ -14,7 +14,7 @@ export function useSelection(filter: unknown) {
   return {
     selected,
     start: () => setSelected(new Set()),
-    /** Selects, or takes back. Of all, it goes back to one by one. */
+    /** Selects or deselects one row. After "all", it starts a selection row by row. */
     toggle: useCallback((id: string) => setSelected((before) => toggled(before, id)), []),
     all: () => setSelected('all'),
     end: () => setSelected(null),

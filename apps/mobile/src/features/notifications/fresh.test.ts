@@ -11,22 +11,22 @@ const alertOf = (id: string, secondsAfterStart: number, state: Alert['state'] = 
 const ids = (alerts: readonly Alert[]) => alerts.map(({ id }) => id)
 const since = new Date(START)
 
-it('tells nothing that fired before the app was opened', () => {
+it('announces no alert that fired before the app was opened', () => {
   const alerts = [alertOf('old', -600), alertOf('new', 30)]
   expect(ids(newlyFiring(alerts, { known: null, since }))).toEqual(['new'])
 })
 
-it('tells once', () => {
+it('announces each alert once', () => {
   const alerts = [alertOf('a', 30), alertOf('b', 40)]
   expect(ids(newlyFiring(alerts, { known: firingIds([alertOf('a', 30)]), since }))).toEqual(['b'])
 })
 
-it('tells again when a snooze is over', () => {
+it('announces an alert again when its snooze is over', () => {
   const known = firingIds([alertOf('a', -600, 'snoozed')])
   expect(ids(newlyFiring([alertOf('a', -600)], { known, since }))).toEqual(['a'])
 })
 
-it('tells nothing that somebody has seen to', () => {
+it('announces no acknowledged, snoozed or resolved alert', () => {
   const alerts = [alertOf('a', 30, 'acked'), alertOf('b', 30, 'snoozed'), alertOf('c', 30, 'resolved')]
   expect(newlyFiring(alerts, { known: new Set(), since })).toEqual([])
 })

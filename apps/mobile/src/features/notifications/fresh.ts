@@ -2,7 +2,7 @@ import type { Outputs } from '@oncue/sdk'
 
 export type Alert = Outputs['alerts']['get']
 
-/** The server's picture is a moment older than what it was taken from. */
+/** Health is a few seconds old when it arrives. */
 const SLACK_MS = 10_000
 
 const isFiring = ({ state }: Alert) => state === 'firing'
@@ -12,8 +12,8 @@ export function firingIds(alerts: readonly Alert[]): ReadonlySet<string> {
 }
 
 /**
- * What began to fire, or fires again after a snooze. `known` is what fired when last asked; null when nobody has
- * asked since `since`: then what is older is no news.
+ * Alerts that began to fire, or fire again after a snooze. `known` holds the alerts that fired at the last request.
+ * Null: there was none since `since`, and alerts older than that are not new.
  */
 export function newlyFiring(
   alerts: readonly Alert[],

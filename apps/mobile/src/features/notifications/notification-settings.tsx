@@ -8,7 +8,7 @@ import { setNotifiedBy, useNotifiedBy } from '../../lib/preferences.ts'
 import { useSignedIn } from '../../lib/session.ts'
 import { LABEL, sendTest, turnOff, turnOn, WHAT_IT_IS, whyBlocked } from './push.ts'
 
-/** On, off, and a test: a notification that does not come is noticed by nobody. */
+/** On, off, and a test: without one, a missing notification goes unnoticed. */
 export function NotificationSettings() {
   const where = useSignedIn()
   const toast = useToast()

@@ -31,7 +31,7 @@ function streamOf<Message>() {
 const healthWith = (firing: number) => healthOf({ alerts: { firing, acked: 0, snoozed: 0 } })
 
 describe('In the app', () => {
-  it('tells of an alert that begins to fire, and leads to it', async () => {
+  it('a toast announces an alert that begins to fire, and leads to it', async () => {
     const stream = streamOf<ReturnType<typeof healthOf>>()
     const alert = alertOf(1, { firedAt: minutesAgo(0) })
     const { app, screen } = await renderApp('/settings', {
@@ -94,7 +94,7 @@ describe('On a notification', () => {
 })
 
 describe('Turned on', () => {
-  it('registers this device, and forgets that when turned off', async () => {
+  it('registers this device, and unregisters it when turned off', async () => {
     Object.assign(Constants.expoConfig ?? {}, { extra: { eas: { projectId: 'p' } } })
     const registered: unknown[] = []
     const { screen } = await renderApp('/settings', {
@@ -131,7 +131,7 @@ describe('Turned on', () => {
     expect(await screen.findByText(/Allow them in your phone's settings/)).toBeVisible()
   })
 
-  it('says so when the phone was told to forbid it later', async () => {
+  it('says when the phone forbids it later', async () => {
     await AsyncStorage.setItem('oncue.preferences', JSON.stringify({ notifiedBy: ['test'] }))
     jest.mocked(Native.getPermissionsAsync).mockResolvedValue({ granted: false } as never)
     const { screen } = await renderApp('/settings', { answers: { 'devices.list': () => [] } })

@@ -12,7 +12,7 @@ import { keep, prepare } from './push.ts'
 import { tell } from './tell.ts'
 import { useResponses } from './use-responses.ts'
 
-/** Nothing to see: it tells of alerts, and answers what is pressed on them. */
+/** Renders nothing: announces alerts, and handles presses on notifications. */
 export function Notifications() {
   useResponses()
   useKept()
@@ -24,7 +24,7 @@ function useKept(): void {
   const { client, server } = useSignedIn()
   const isOn = useNotifiedBy(server.id)
   useEffect(() => {
-    // Without push everything works; what cannot be registered now is at the next start.
+    // The app works without push; a failed registration is tried again at the next start.
     prepare()
       .then(() => (isOn ? keep({ client, server }) : undefined))
       .catch(() => {})
@@ -32,8 +32,8 @@ function useKept(): void {
 }
 
 /**
- * The health that is streamed anyway says how many fire. Only when that changes is it asked which: a stream of its
- * own would take one of the six connections that a browser has for a server.
+ * The health stream says how many alerts fire; the list is requested only when that number changes. A stream of
+ * its own would take one of the six connections that a browser allows for a server.
  */
 function useNewAlerts(): void {
   const { client, server } = useSignedIn()
@@ -53,7 +53,7 @@ function useNewAlerts(): void {
     toast.show({ text: first.summary + more, icon: 'alerts', open: () => open(first.id) })
   }
 
-  // biome-ignore lint/correctness/useExhaustiveDependencies: when how many changes, and not whenever they are counted.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: only when the counts change, not with every message.
   useEffect(() => {
     if (!data || counts === undefined) return
     const before = seen.current
@@ -71,7 +71,7 @@ function useNewAlerts(): void {
         show(newlyFiring(items, before))
         before.known = firingIds(items)
       })
-      // How many fire is on the screen; the next change asks again.
+      // The count is on the screen; the next change requests the list again.
       .catch(() => {})
   }, [counts, client])
 }

@@ -8,7 +8,7 @@ import { readStored } from '../../lib/stored.ts'
 import { readToken } from '../../lib/token.ts'
 import { ACTIONS } from './response.ts'
 
-/** As the API names them in what it sends. */
+/** The names that the API uses in its messages. */
 const CHANNEL = 'alerts'
 const CATEGORY = 'alert'
 const KEY = 'oncue.push'
@@ -28,7 +28,7 @@ type Registered = Readonly<Record<string, string>>
 
 let prepared: Promise<void> | undefined
 
-/** The channel of Android and the buttons. Each opens the app: what was pressed at night is seen to have worked. */
+/** Registers Android's channel and the buttons. Each button opens the app, so that its effect is seen. */
 export function prepare(): Promise<void> {
   prepared ??= (async () => {
     Native.setNotificationHandler({
@@ -51,17 +51,17 @@ export function prepare(): Promise<void> {
 
 const FORBIDDEN = "Notifications are turned off for Oncue. Allow them in your phone's settings."
 
-/** Why none can come although they were turned on: whoever forbids it later forgets that they did. */
+/** Why no notification can arrive although they are on: people forget that they forbade them later. */
 export async function whyBlocked(): Promise<string | null> {
   return (await Native.getPermissionsAsync()).granted ? null : FORBIDDEN
 }
 
-/** Why not; null: they are on. */
+/** Returns why they could not be turned on. Null: they are on. */
 export async function turnOn(where: Where): Promise<string | null> {
   try {
     await prepare()
     if (!(await Native.requestPermissionsAsync()).granted) return FORBIDDEN
-    // What it was told before may be about a device that is no more.
+    // An earlier registration may belong to a device that was revoked.
     await remember(where.server.id, null)
     return await register(where)
   } catch (error) {
@@ -79,7 +79,7 @@ export async function turnOff({ client, server }: Where): Promise<string | null>
   }
 }
 
-/** Tokens change: whoever turned notifications on for this server keeps getting them. */
+/** Push tokens change: registers the current one, so that notifications keep arriving. */
 export async function keep(where: Where): Promise<void> {
   if ((await whyBlocked()) === null) await register(where)
 }
@@ -92,7 +92,7 @@ export async function sendTest({ client }: Where): Promise<string | null> {
   }
 }
 
-/** Before a server is forgotten, or its alerts would go on to come. One that does not answer is left all the same. */
+/** Called before a server is removed, or its alerts would keep arriving. Does not fail if it is unreachable. */
 export async function leave(server: Server): Promise<void> {
   if (!(await registered())[server.id]) return
   const token = async () => (await readToken(server.id)) ?? ''

@@ -17,7 +17,7 @@ export const reachedByPush = () => isPushed
 
 export async function prepare(): Promise<void> {}
 
-/** Why none can come although they were turned on: people who forbid it later forget that they did. */
+/** Why no notification can arrive although they are on: people forget that they forbade them later. */
 export async function whyBlocked(): Promise<string | null> {
   if (!('Notification' in globalThis))
     return 'This browser does not support notifications. On an iPhone, add Oncue to the home screen first.'
@@ -28,7 +28,7 @@ export async function whyBlocked(): Promise<string | null> {
   return "Notifications are blocked for this page. Allow them in your browser's settings."
 }
 
-/** Why not; null: they are on. */
+/** Returns why they could not be turned on. Null: they are on. */
 export async function turnOn(where: Where): Promise<string | null> {
   if ('Notification' in globalThis && globalThis.isSecureContext) await Notification.requestPermission()
   const blocked = await whyBlocked()
@@ -63,7 +63,7 @@ export async function sendTest({ client }: Where): Promise<string | null> {
     new Notification('Oncue', { body: 'Notifications arrive in this browser.' })
     return null
   } catch {
-    // Chrome on Android has the name, but lets only service workers use it.
+    // Chrome on Android has the constructor, but lets only service workers use it.
     return 'This browser does not allow notifications.'
   }
 }

@@ -4,7 +4,7 @@ import { readResponse, senderOf } from './response.ts'
 const ID = '0199a000-0000-7000-8000-000000000001'
 
 describe('what was pressed on a notification', () => {
-  it.each(['ack', 'snooze', 'open'] as const)('%s is of the alert that it names', (action) => {
+  it.each(['ack', 'snooze', 'open'] as const)('%s acts on the alert that it names', (action) => {
     expect(readResponse(action, { path: `/alerts/${ID}` })).toEqual({
       ...{ action, path: `/alerts/${ID}`, alertId: ID, url: null },
     })
@@ -40,7 +40,7 @@ describe('who sent it', () => {
     expect(senderOf(servers, 'https://a.example')).toBe(servers[0])
   })
 
-  it('is not known where no link was sent, or of somebody else', () => {
+  it('is unknown without a link, or with one to another server', () => {
     expect(senderOf(servers, null)).toBeUndefined()
     expect(senderOf(servers, 'https://b.example/alerts')).toBeUndefined()
   })

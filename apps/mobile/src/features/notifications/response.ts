@@ -7,15 +7,15 @@ type PushAction = keyof typeof ACTIONS
 export interface PushResponse {
   readonly action: PushAction
   readonly path: '/alerts' | `/alerts/${string}`
-  /** Null: it was about none, such as a test. */
+  /** Null: it was about no alert, such as a test. */
   readonly alertId: string | null
-  /** Where the app is served by the server that sent it, if that says so. */
+  /** The app's address at the server that sent it, if the message has one. */
   readonly url: string | null
 }
 
 const ALERT = /^\/alerts\/([0-9a-f-]{36})$/i
 
-/** Whatever comes from outside leads to an alert, or to the list of them, and nowhere else. */
+/** The data is untrusted: it can lead to an alert or to the list of alerts, and nowhere else. */
 export function readResponse(actionId: string, data: unknown): PushResponse {
   const { path, url } = (typeof data === 'object' && data ? data : {}) as { path?: unknown; url?: unknown }
   const [, alertId = null] = (typeof path === 'string' && ALERT.exec(path)) || []

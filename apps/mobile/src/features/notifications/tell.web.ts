@@ -3,7 +3,7 @@ import type { Server } from '../../lib/servers.ts'
 import type { Alert } from './fresh.ts'
 import { reachedByPush } from './push.web.ts'
 
-/** Whether the system tells of them: then nobody else has to. In a tab that is looked at, the page does. */
+/** Whether the system announces these alerts; if not, the app shows a toast. In a visible tab the toast does. */
 export function tell(server: Server, alerts: readonly Alert[], open: (id: string) => void): boolean {
   if (!isNotifiedBy(server.id) || !document.hidden) return false
   if (reachedByPush()) return true

@@ -11,7 +11,7 @@ import { type PushResponse, readResponse, senderOf } from './response.ts'
 
 const SNOOZE_MS = 60 * 60_000
 
-/** What was pressed on a notification: Ack, Snooze, Open, or the notification itself. */
+/** Handles presses on a notification: Ack, Snooze, Open, or the notification itself. */
 export function useResponses(): void {
   const response = useLastNotificationResponse()
   const session = useSession()
@@ -35,7 +35,7 @@ export function useResponses(): void {
   }, [response])
 }
 
-/** On the server that sent it, which is then the one that is looked at. */
+/** Acts on the server that sent the notification, and switches the app to it. */
 async function answer(pressed: PushResponse, session: Session, onUndone: () => void): Promise<Toast | null> {
   const { action, alertId, url } = pressed
   const { servers, currentId } = session.servers.get()
@@ -47,7 +47,7 @@ async function answer(pressed: PushResponse, session: Session, onUndone: () => v
   const { client } = state
   try {
     await mark(client, alertId)
-    // What cannot be undone is still on the alert's page, which is open.
+    // A failed Undo needs no message: the alert's page is open and shows its state.
     return { text: told, icon: 'check', undo: () => void unmark(client, alertId).then(onUndone, onUndone) }
   } catch (error) {
     return { text: describeProblem(error).text, icon: 'warn' }

@@ -1,2 +1,2 @@
-/** Browsers answer where they tell: see tell.web.ts. */
+/** Browsers handle presses where they notify: see tell.web.ts. */
 export function useResponses(): void {}

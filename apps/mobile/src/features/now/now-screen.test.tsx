@@ -43,7 +43,7 @@ describe('Now', () => {
     expect(screen.queryByLabelText(/^default:/)).toBeNull()
   })
 
-  it('is not calm while more runs fail than the limit allows', async () => {
+  it('does not say that all is well while more runs fail than the limit allows', async () => {
     const { screen } = await shown(healthOf({ failureRate: { value: 0.5, spark: late.spark.waiting } }))
     expect(
       await screen.findByRole('heading', { name: '50% of runs failed in the last 15 min' }),
@@ -91,7 +91,7 @@ describe('Now', () => {
     expect(screen.queryByLabelText('Undo') !== null).toBe(role === 'admin')
   })
 
-  it('leads to the limit that lets no alert out', async () => {
+  it('leads to the limit that keeps alerts from being sent', async () => {
     const { app, screen } = await shown(
       healthOf({
         summary: { level: 'bad', text: 'No alerts are sent: oncue is limited to 0 jobs' },
@@ -108,7 +108,7 @@ describe('Now', () => {
     expect(await screen.findByText(/No jobs yet/)).toBeVisible()
   })
 
-  it('has places for its numbers while they are loaded', async () => {
+  it('shows placeholders while its numbers are loading', async () => {
     const { screen } = await renderApp('/', {
       answers: { 'health.get': () => new Promise<never>(() => {}) as never, 'health.watch': silent },
     })

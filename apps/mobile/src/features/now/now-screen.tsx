@@ -19,7 +19,7 @@ import { NowTiles, TileSkeletons } from './now-tiles.tsx'
 import { Spoken } from './spoken.tsx'
 import { TroubleRow, troubledOf } from './trouble-row.tsx'
 
-/** Whether something is wrong, and where to look first. One request, and then the stream. */
+/** Whether something is wrong, and where to look first. Needs one request, and then the stream. */
 export function NowScreen() {
   const read = useHealth()
   return (
@@ -58,13 +58,13 @@ const LOOKS = {
 
 const UNKNOWN = { icon: 'offline', tone: 'neutral' } as const
 
-/** Everything in one sentence, and the alerts that it woke somebody with. */
+/** The state of everything in one sentence, and the alerts that fire. */
 function Sentence({ health }: { readonly health: Health }) {
   const { summary, alerts } = health
   const { colors } = useTheme()
   const router = useRouter()
   const failureRate = rateOverLimit(health)
-  // The whole may be over the limit where each queue ran too few jobs to say so.
+  // The total may be over the limit while each queue ran too few jobs to judge.
   const isGoodSoFar = summary.level === 'good' && failureRate !== null
   const isOffline = useIsOffline()
   const { icon, tone } = isOffline ? UNKNOWN : LOOKS[isGoodSoFar ? 'warn' : summary.level]
@@ -152,7 +152,7 @@ function Below({ health }: { readonly health: Health }) {
   )
 }
 
-/** A job that has completed since leaves no error behind. */
+/** Why there may be no error although runs failed: a job that completed since leaves none. */
 function noErrors(failureRate: number | null): string {
   if (failureRate === null) return 'No run fails now, and no job gave up in the last hour.'
   return `${failedInWords(failureRate)}. None of their jobs is failing now.`
@@ -160,7 +160,7 @@ function noErrors(failureRate: number | null): string {
 
 interface SectionProps {
   readonly title: string
-  /** Said instead, when there is nothing to list. */
+  /** Shown when there is nothing to list. */
   readonly fine: string | false
   readonly children: ReactNode
 }

@@ -64,7 +64,7 @@ export function NowTiles({ health }: { readonly health: Health }) {
   )
 }
 
-/** Ticks by itself, so that nothing around it is drawn again each second. */
+/** Ticks by itself, so that nothing around it renders again each second. */
 function OldestWaiting({ health, onPress }: { readonly health: Health; readonly onPress: () => void }) {
   const now = useServerNow()
   const { oldestWaiting, thresholds } = health
@@ -99,7 +99,7 @@ function workersTrend({ alive, missing, running, slots }: Health['workers']): st
   return `${number(running)} of ${count(slots, 'slot')} busy`
 }
 
-/** On a phone the oldest waiting across, and two by two below; five in a row where there is room. With large text each across. */
+/** On a phone the first tile fills a row, the others come in pairs; a desk has one row, large text one column. */
 function Place({
   isFirst = false,
   children,

@@ -4,7 +4,7 @@ import { Text } from '../../components/ui/text.tsx'
 
 const EVERY_MS = 10_000
 
-/** For those who listen: the sentence, but not more often than one can bear. */
+/** The sentence for screen readers, at a bearable rate. */
 export function Spoken({ text }: { readonly text: string }) {
   const [spoken, setSpoken] = useState(text)
   const last = useRef(Date.now())

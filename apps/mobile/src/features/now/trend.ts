@@ -1,8 +1,8 @@
 export type Trend = 'rising' | 'steady' | 'falling'
 
-/** The last minutes against those before; the one that runs has only just begun. */
+/** The last minutes are compared with those before, without the current one, which is incomplete. */
 const RECENT = 5
-/** What differs less is noise. */
+/** A smaller difference is noise. */
 const NOTABLE = 0.2
 
 export function trendOf(spark: readonly number[]): Trend {

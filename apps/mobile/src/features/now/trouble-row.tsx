@@ -12,7 +12,7 @@ import { space } from '../../theme/tokens.ts'
 
 type QueueHealth = Health['queues'][number]
 
-/** Worst first, as the server orders them. A paused one breaks no rule, but nobody should forget it. */
+/** Worst first, as the server orders them. A paused queue breaks no rule, but must not be forgotten. */
 export function troubledOf(queues: readonly QueueHealth[]): readonly QueueHealth[] {
   return queues.filter(({ state }) => state !== 'ok' && state !== 'idle')
 }

@@ -4,7 +4,7 @@ import { limitInWords, readLimit, textOf } from './limit-form.ts'
 const NONE = { maxRunning: '', count: '', seconds: '' }
 
 describe('readLimit', () => {
-  it('takes nothing as no limit', () => {
+  it('reads empty fields as no limit', () => {
     expect(readLimit(NONE)).toEqual({ ok: true, limit: null })
   })
 
@@ -18,7 +18,7 @@ describe('readLimit', () => {
     expect(readLimit(typed)).toEqual({ ok: true, limit })
   })
 
-  it('reads what it has written', () => {
+  it('reads back what it has written', () => {
     const limit = { maxRunning: 3, rate: { count: 7, intervalMs: 1_500 } }
     expect(readLimit(textOf(limit))).toEqual({ ok: true, limit })
   })

@@ -23,7 +23,7 @@ type Checked =
   | { readonly ok: true; readonly limit: Limit }
   | { readonly ok: false; readonly errors: Partial<LimitText> }
 
-/** What is left empty is not limited. */
+/** Empty fields mean no limit. */
 export function readLimit(text: LimitText): Checked {
   const maxRunning = numberIn(text.maxRunning)
   const count = numberIn(text.count)

@@ -20,7 +20,7 @@ export interface LimitSheetProps {
   readonly onClose: () => void
 }
 
-/** How many jobs of a queue may run at once, and how many may start in a while. Shown while it is mounted. */
+/** Max running at once and max starts per time, for one queue. Open while it is mounted. */
 export function LimitSheet({ queue, limit, onClose }: LimitSheetProps) {
   const [text, setText] = useState<LimitText>(() => textOf(limit))
   const [wasTried, setTried] = useState(false)

@@ -22,7 +22,7 @@ export interface QueueRowProps {
   readonly isCurrent?: boolean
 }
 
-/** A queue with what somebody on call looks for: how it is, and for how long the oldest waits. */
+/** A queue with what the person on call looks for: its state, and how long the oldest job has waited. */
 export function QueueRow({ queue, onPress, onPause, onResume, isCurrent = false }: QueueRowProps) {
   const { colors } = useTheme()
   const lock = useLock()
@@ -79,7 +79,7 @@ export function QueueRow({ queue, onPress, onPause, onResume, isCurrent = false 
   )
 }
 
-/** "1 204 waiting · 10/20 running · 14 failed in 1 h". */
+/** "1,204 waiting · 10/20 running · 14 failed in 1 h". */
 function numbersOf({ waiting, running, capacity, failedLastHour }: QueueHealth): string {
   const parts = [
     `${number(waiting)} waiting`,

@@ -32,7 +32,7 @@ describe('a queue', () => {
     expect(screen.getByLabelText('Oldest waiting: –, nothing waiting')).toBeVisible()
   })
 
-  it('says when it will be empty, or that it will not', async () => {
+  it('says when it will be empty', async () => {
     const busy = { waiting: 68, running: 2, throughput: 9.8 }
     const { screen } = await renderApp('/queues/mail', {
       answers: { ...ANSWERS, ...healthWith({ ...busy, drainMs: 402_000 }) },
@@ -47,7 +47,7 @@ describe('a queue', () => {
     expect(await screen.findByText(/^1.slot busy, 12\/min: the backlog does not shrink$/)).toBeVisible()
   })
 
-  it('draws throughput and latency, in words too, and looks back further', async () => {
+  it('draws throughput and latency, describes them in words, and shows a longer span', async () => {
     const steps: unknown[] = []
     const { screen } = await renderApp('/queues/mail', {
       answers: {
@@ -92,7 +92,7 @@ describe('a queue', () => {
     expect(await screen.findByLabelText('Worker worker-1, process 42, alive, runs 3 of 10')).toBeVisible()
   })
 
-  it('says that nobody serves it', async () => {
+  it('says that no worker serves it', async () => {
     const { screen } = await renderApp('/queues/mail', {
       answers: { ...ANSWERS, 'workers.list': () => [{ ...WORKER, queues: ['other'] }] },
     })
@@ -193,7 +193,7 @@ describe('a queue', () => {
     ])
   })
 
-  it('is to be held in production', async () => {
+  it('has to be held in production', async () => {
     const { screen } = await renderApp('/queues/mail', {
       answers: { ...ANSWERS, 'health.get': () => healthOf({ environment: 'production' }) },
     })
@@ -213,7 +213,7 @@ describe('a queue', () => {
     expect(screen.queryByLabelText('Pause')).toBeNull()
   })
 
-  it('tells of the alert queue, which an operator resumes and does not pause', async () => {
+  it('describes the alert queue, which an operator may resume but not pause', async () => {
     const paused = { at: new Date(NOW.getTime() - 7_200_000), by: 'anna', until: null }
     let isPaused = true
     const delivery = () => ({

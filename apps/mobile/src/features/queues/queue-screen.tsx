@@ -28,7 +28,7 @@ import { QueueTiles } from './queue-tiles.tsx'
 import { QueueWorkers } from './queue-workers.tsx'
 import { ALERT_QUEUE, usePausing } from './use-pausing.ts'
 
-/** One queue: how it is, how it was, and what can be done about it. */
+/** One queue: its state, its history and its actions. */
 export function QueueScreen({ queue }: { readonly queue: string }) {
   const read = useHealth()
   const found = read.data?.queues.find((each) => each.queue === queue)
@@ -60,7 +60,7 @@ interface ContentProps {
   readonly health: Health
 }
 
-/** Our own, of which health tells less. */
+/** Oncue's own queue for alerts. Health reports fewer numbers for it. */
 function AlertQueue({ delivery }: { readonly delivery: Health['delivery'] }) {
   const now = useServerNow()
   const { waiting, oldestWaiting, paused } = delivery
@@ -156,7 +156,7 @@ function PausedBanner({ paused }: { readonly paused: NonNullable<QueueHealth['pa
 
 const SHOWN = ['pending', 'processing', 'failed', 'blocked', 'completed', 'cancelled'] as const
 
-/** How many are in each state; pressed, which. */
+/** How many jobs are in each state. A press lists them. */
 function StateChips({ queue }: { readonly queue: string }) {
   const router = useRouter()
   const read = useRead(queueStats(queue))

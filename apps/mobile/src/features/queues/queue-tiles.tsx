@@ -12,7 +12,7 @@ export interface QueueTilesProps {
   readonly thresholds: Health['thresholds']
 }
 
-/** The numbers of the home screen, of one queue. */
+/** The tiles of Now, for one queue. */
 export function QueueTiles({ queue, thresholds }: QueueTilesProps) {
   const { waiting, running, capacity, throughput, failureRate, spark } = queue
   const isFailing = failureRate !== null && failureRate >= thresholds.failureRate
@@ -84,7 +84,7 @@ function OldestTile({
   )
 }
 
-/** What else is there that is not ready to run. */
+/** Jobs that are not ready to run. */
 function laterOf({ scheduled, blocked, throttled }: QueueHealth): string {
   const parts = [
     scheduled > 0 && `${number(scheduled)} due later`,

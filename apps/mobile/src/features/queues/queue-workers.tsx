@@ -10,7 +10,7 @@ import { number } from '../../lib/format.ts'
 import { space } from '../../theme/tokens.ts'
 import { workers } from './queries.ts'
 
-/** Who serves it. */
+/** The workers that serve a queue. */
 export function QueueWorkers({ queue }: { readonly queue: string }) {
   const read = useRead(workers)
   return (

@@ -18,7 +18,7 @@ describe('Queues', () => {
     expect(await screen.findByLabelText(row)).toBeVisible()
   })
 
-  it('is calm before there is any', async () => {
+  it('explains the empty list before the first queue', async () => {
     const { screen } = await renderApp('/queues', {
       answers: { 'health.get': () => healthOf({ queues: [] }) },
     })
@@ -81,7 +81,7 @@ describe('Queues', () => {
     expect(screen.getByLabelText('Resume mail')).toBeVisible()
   })
 
-  it('leaves rows where they are when one turns bad, and sorts when asked', async () => {
+  it('keeps rows in place when one turns bad, and sorts on request', async () => {
     let queues = [queueOf('default'), queueOf('mail')]
     const { screen } = await renderApp('/queues', {
       answers: { 'health.get': () => healthOf({ queues }), 'queues.pause': () => null },
@@ -90,7 +90,7 @@ describe('Queues', () => {
       screen.getAllByLabelText(/^(default|mail), /).map(({ props }) => props.accessibilityLabel)
     expect((await screen.findAllByLabelText(/^(default|mail), /)).length).toBe(2)
     queues = [queueOf('mail', { state: 'late' }), queueOf('default')]
-    // Whatever is done asks anew.
+    // Every action fetches the queues again.
     fireEvent.press(screen.getByLabelText('Pause default'))
     await screen.findByLabelText(/^mail, Late/)
     expect(order()[1]).toMatch(/^mail/)

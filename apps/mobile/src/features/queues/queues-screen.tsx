@@ -71,13 +71,13 @@ export function QueuesScreen({ openId }: { readonly openId?: string }) {
 
 const nameOf = ({ queue }: QueueHealth) => queue
 
-/** Rows stay where they are while they are looked at, even when one of them turns bad. */
+/** Rows stay in place while the list is open, even when a queue turns bad; a chip offers to sort them. */
 function isOutOfOrder(queues: readonly QueueHealth[]): boolean {
   const isBad = queues.map(({ state }) => STATES[state].tone === 'bad')
   return isBad.some((bad, index) => bad && isBad[index - 1] === false)
 }
 
-/** Whoever comes back finds the worst on top. */
+/** On return to the screen, the worst queue is on top again. */
 function useOnReturn(act: () => void): void {
   const latest = useRef(act)
   latest.current = act

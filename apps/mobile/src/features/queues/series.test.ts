@@ -19,7 +19,7 @@ describe('rangeOf', () => {
 describe('seriesOf', () => {
   const range = { from: at('03:00:00'), to: at('03:30:00'), stepMinutes: 10 }
 
-  it('has every step, also those of which nothing is known', () => {
+  it('has every step, including those without data', () => {
     const point = { minute: at('03:10:00'), completed: 20, failed: 2, cancelled: 0, retried: 3 }
     const series = seriesOf([{ ...point, wait: percentiles(120), run: percentiles(null) }], range)
     expect(series.times).toEqual([at('03:00:00'), at('03:10:00'), at('03:20:00')])

@@ -19,7 +19,7 @@ export interface Range {
   readonly stepMinutes: number
 }
 
-/** Whole steps only: one that still runs would look like a fall. */
+/** Whole steps only: an incomplete one would look like a drop. */
 export function rangeOf(span: SpanName, now: number): Range {
   const { minutes, stepMinutes } = SPANS[span]
   const stepMs = stepMinutes * MINUTE_MS
@@ -31,7 +31,7 @@ export interface Series {
   readonly times: readonly Date[]
   /** A minute, whatever the step. */
   readonly completed: readonly number[]
-  /** Runs, also those whose jobs are tried again. */
+  /** Failed runs, including those whose jobs are retried. */
   readonly failed: readonly number[]
   /** Milliseconds; null where nothing ran. */
   readonly wait: Readonly<Record<Percentile, readonly (number | null)[]>>

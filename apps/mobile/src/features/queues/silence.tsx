@@ -9,7 +9,7 @@ export function isSilent({ delivery: { paused, limit } }: Health): boolean {
   return paused !== null || limit?.maxRunning === 0
 }
 
-/** The way out, for all who may act; a limit is changed at its queue. */
+/** Lets operators and admins send alerts again. A limit is changed on its queue's page. */
 export function EndSilence({ health }: { readonly health: Health }) {
   const { resume, isRunning } = usePausing()
   const lock = useLock()

@@ -13,7 +13,7 @@ const TOUCHES = { touches: ['health.get'] }
 interface Change {
   readonly queue: string
   readonly isPaused: boolean
-  /** When a pause ends by itself; null: it does not. Of a resume, when the pause would have ended. */
+  /** When the pause ends by itself (null: never); for a resume, when the pause would have ended. */
   readonly until: Date | null
 }
 
@@ -54,5 +54,5 @@ export function usePausing() {
   }
 }
 
-/** At least one, as the API wants it: the pause may have ended meanwhile. */
+/** At least 1, as the API requires: the pause may have ended meanwhile. */
 const secondsUntil = (at: Date) => Math.max(1, Math.round((at.getTime() - serverNow()) / 1_000))

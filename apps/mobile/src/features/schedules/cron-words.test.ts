@@ -31,7 +31,7 @@ describe('a schedule in words', () => {
     '0 9 * * 5L',
     '@daily',
     '',
-  ])('leaves %s to itself', (cron) => {
+  ])('has no words for %s', (cron) => {
     expect(cronInWords(cron)).toBeNull()
   })
 })

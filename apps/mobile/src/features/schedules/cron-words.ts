@@ -2,8 +2,8 @@ const DAYS = ['Sunday', 'Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 
 const DAY_NAMES = ['sun', 'mon', 'tue', 'wed', 'thu', 'fri', 'sat']
 
 /**
- * What most schedules say, in words: "every 5 minutes", "on weekdays at 09:00". Null for the rest, of which the
- * pattern itself says more than any sentence.
+ * Common patterns in words: "every 5 minutes", "on weekdays at 09:00". Null for all others, which are clearer as
+ * patterns than as sentences.
  */
 export function cronInWords(cron: string): string | null {
   const fields = cron.trim().toLowerCase().split(/\s+/)

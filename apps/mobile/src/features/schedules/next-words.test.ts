@@ -13,7 +13,7 @@ it.each([
   ['with seconds where there are any', [at(3), at(3, 0, 10)], '03:00, then 03:00:10'],
   ['alone where it is the last', [at(3)], '03:00'],
   ['not at all where there is none', [], ''],
-])('tells runs %s', (_, runs, words) => expect(plain(runsInWords(runs, NOW))).toBe(words))
+])('writes runs %s', (_, runs, words) => expect(plain(runsInWords(runs, NOW))).toBe(words))
 
 it('tells those after the first by themselves', () => {
   expect(thenInWords([at(3), at(4), at(5)])).toBe('then 04:00, 05:00')

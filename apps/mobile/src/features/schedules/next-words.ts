@@ -1,6 +1,6 @@
 import { day, timeOfDay } from '../../lib/format.ts'
 
-/** Never the end of a line. */
+/** A non-breaking space. */
 const FIXED = '\u00a0'
 
 /** "03:00, then 04:00, 05:00", of this device's time zone; the day where it is not that of the one before. */

@@ -54,7 +54,7 @@ export function ScheduleFormSheet({ schedule, taken, onClose, onSaved }: Schedul
     (client, next: NewSchedule) =>
       client.schedules.save({
         ...next,
-        // What this form does not show is kept.
+        // Keeps the options that this form does not show.
         ...(schedule && { options: schedule.options as Inputs['schedules']['save']['options'] }),
       }),
     { touches: ['schedules.list'] },

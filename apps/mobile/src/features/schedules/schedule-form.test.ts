@@ -40,4 +40,4 @@ it.each([
   [new OncueError('TOPIC_NOT_ALLOWED', 'This token may not enqueue a'), 'topic'],
   [new OncueError('FORBIDDEN', 'Your role is viewer'), null],
   [new Error('cron'), null],
-])('says %s at %s', (error, field) => expect(fieldOf(error)).toBe(field))
+])('shows %s at the field %s', (error, field) => expect(fieldOf(error)).toBe(field))

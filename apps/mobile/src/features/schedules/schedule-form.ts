@@ -34,7 +34,7 @@ type Checked =
   | { readonly ok: true; readonly schedule: NewSchedule }
   | { readonly ok: false; readonly errors: ScheduleErrors }
 
-/** What can be seen without asking the API; `taken` are the names of other schedules. */
+/** Checks what needs no request to the API. `taken` are the names of other schedules. */
 export function readSchedule(text: ScheduleText, taken: readonly string[]): Checked {
   const errors: ScheduleErrors = {}
   const [name, cron, timezone, topic] = [text.name, text.cron, text.timezone, text.topic].map((each) =>
@@ -63,7 +63,7 @@ function payloadIn(text: string): unknown {
   }
 }
 
-/** The field that the API refuses; null: none of these. */
+/** The field that the API refuses. Null: none of these. */
 export function fieldOf(error: unknown): keyof ScheduleText | null {
   if (!isOncueError(error)) return null
   const [, field] = /^(?:input\.)?(name|cron|timezone|topic|payload|missed)\b/.exec(error.message) ?? []

@@ -91,7 +91,7 @@ interface ChangesProps {
   readonly onClose: () => void
 }
 
-/** Of a schedule that people made. */
+/** Edit and remove, for a schedule that was created here rather than in code. */
 function Changes({ name, lock, onEdit, onClose }: ChangesProps) {
   const toast = useToast()
   const removing = useAct((client, _: null) => client.schedules.remove({ name }), {
@@ -126,7 +126,7 @@ function NextRuns({ first, runs }: { readonly first: Date; readonly runs: readon
   return `${until(first, now)}, at ${runsInWords(runs, now)}, your time`
 }
 
-/** It cannot be taken back, so it is asked. */
+/** Asks first, since a run cannot be undone. */
 function RunNow({ schedule: { name, topic }, onClose }: Omit<ScheduleSheetProps, 'onEdit'>) {
   const { data } = useHealth()
   const toast = useToast()

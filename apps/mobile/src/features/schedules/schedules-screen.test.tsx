@@ -23,7 +23,7 @@ describe('Schedules', () => {
     expect(await screen.findByText('7 9-17 * 1 * (UTC)')).toBeVisible()
   })
 
-  it('tell the next runs, in the row and with the rest', async () => {
+  it('show the next runs in the row and in the sheet', async () => {
     const nextRuns = [3, 63, 123].map((minutes) => minutesAgo(-minutes))
     const { screen } = await renderApp('/schedules', {
       answers: { 'schedules.list': () => [scheduleOf('hourly', { nextAt: nextRuns[0] ?? null, nextRuns })] },
@@ -45,7 +45,7 @@ describe('Schedules', () => {
     expect(screen.queryByText(/^next/)).toBeNull()
   })
 
-  it('are paused at once, and that is undone by resuming', async () => {
+  it('are paused at once, and resumed by Undo', async () => {
     let schedule = scheduleOf('nightly')
     const said: string[] = []
     const { screen } = await renderApp('/schedules', {
@@ -72,7 +72,7 @@ describe('Schedules', () => {
     await waitFor(() => expect(said).toEqual(['pause nightly', 'resume nightly']))
   })
 
-  it('run now after a question, and lead to the job', async () => {
+  it('run now after confirmation, and lead to the job', async () => {
     const { app, screen } = await renderApp('/schedules', {
       answers: {
         'health.get': () => healthOf({ environment: 'staging' }),
@@ -90,7 +90,7 @@ describe('Schedules', () => {
     await waitFor(() => expect(app.getPathname()).toBe(`/jobs/${JOB}`))
   })
 
-  it('are run in production only by holding', async () => {
+  it('have to be held to run in production', async () => {
     const { screen } = await renderApp('/schedules', {
       answers: {
         'health.get': () => healthOf({ environment: 'production' }),
@@ -155,7 +155,7 @@ describe('Schedules', () => {
     expect(await screen.findByText('every 5 minutes')).toBeVisible()
   })
 
-  it('made by people are edited, with what is not shown kept', async () => {
+  it('made by people are edited, and keep the options that are not shown', async () => {
     const saved: unknown[] = []
     const options = { priority: 5 }
     const schedule = scheduleOf('nightly', { source: 'database', service: null, options, timezone: 'UTC' })
@@ -198,7 +198,7 @@ describe('Schedules', () => {
     expect(await screen.findByText('No schedules')).toBeVisible()
   })
 
-  it('of code say that they are changed there', async () => {
+  it('declared in code say that they are changed there', async () => {
     const { screen } = await renderApp('/schedules', {
       answers: { 'schedules.list': () => [scheduleOf('nightly')] },
     })

@@ -17,7 +17,7 @@ import { type Schedule, scheduleList } from './queries.ts'
 import { ScheduleFormSheet } from './schedule-form-sheet.tsx'
 import { ScheduleSheet } from './schedule-sheet.tsx'
 
-/** What runs by the clock: when next, when last, what is paused. */
+/** All schedules: the next run, the last one, and which are paused. */
 export function SchedulesScreen() {
   const read = useRead(scheduleList)
   const [openName, setOpenName] = useState<string | null>(null)

@@ -47,7 +47,7 @@ describe('Server settings', () => {
     await waitFor(() => expect(sent).toEqual([{ payloadValidation: 'warn' }, { reset: ['deviceIdleDays'] }]))
   })
 
-  it('are to be held in production', async () => {
+  it('have to be held in production', async () => {
     const { screen } = await renderApp('/server-settings', {
       answers: {
         'settings.get': () => SETTINGS,

@@ -49,7 +49,7 @@ const VALIDATION = [
   { value: 'off', label: 'Off' },
 ] as const
 
-/** What the server lets in, and to whom. */
+/** Settings of the server: what it accepts, and from whom. */
 export function ServerSettingsScreen() {
   return (
     <Page title="Server settings" parent="/settings">

@@ -7,7 +7,7 @@ const VALUES: Values = {
 }
 const TEXT = textOf(VALUES)
 
-it('sends nothing of what was left as it is', () => expect(changesOf(VALUES, TEXT)).toEqual({}))
+it('sends nothing when nothing was changed', () => expect(changesOf(VALUES, TEXT)).toEqual({}))
 
 it('sends only what was changed', () => {
   const typed = { ...TEXT, allowedTopics: 'mail_*\nsms', deviceIdleDays: '30', httpEnabled: false }
@@ -16,6 +16,6 @@ it('sends only what was changed', () => {
   })
 })
 
-it.each(['', 'many', '0', '1.5'])('takes %j for no number of days', (deviceIdleDays) => {
+it.each(['', 'many', '0', '1.5'])('refuses %j as a number of days', (deviceIdleDays) => {
   expect(changesOf(VALUES, { ...TEXT, deviceIdleDays })).toBeNull()
 })

@@ -27,13 +27,13 @@ export function textOf(values: Values): SettingsText {
 
 type Changes = Omit<Inputs['settings']['set'], 'reset'>
 
-/** Only what differs: the rest stays where it comes from. Null: the days are no number. */
+/** Only what differs, so that the rest keeps its source. Null: the days are not a number. */
 export function changesOf(values: Values, text: SettingsText): Changes | null {
   const days = Number(text.deviceIdleDays.trim() || Number.NaN)
   if (!Number.isInteger(days) || days < 1 || days > 3_650) return null
   const next: Values = {
     ...text,
-    // An empty list allows none, and is not typed by leaving a field empty.
+    // An empty list allows nothing. An empty field means no restriction, so it must not replace such a list.
     allowedTopics: keepEmpty(values.allowedTopics, namesIn(text.allowedTopics)),
     allowedQueues: keepEmpty(values.allowedQueues, namesIn(text.allowedQueues)),
     maskedKeys: namesIn(text.maskedKeys) ?? [],

@@ -7,7 +7,7 @@ import { Section } from './section.tsx'
 
 const DATABASES = { postgres: 'Postgres', sqlite: 'SQLite' } as const
 
-/** Which versions talk to one another. */
+/** Versions of the app and the server. */
 export function About() {
   const { data } = useHealth()
   return (

@@ -18,16 +18,16 @@ const TOUCHES = ['devices.list']
 
 export interface DeviceSheetProps {
   readonly device: Device
-  /** All there are: some of them end with the same token. */
+  /** All devices: some of them end with the same token. */
   readonly devices: readonly Device[]
   readonly onClose: () => void
 }
 
-/** One device: its name, whether it is reached, and the way to shut it out. */
+/** One device: its name, whether notifications reach it, and how to revoke it. */
 export function DeviceSheet({ device, devices, onClose }: DeviceSheetProps) {
   const { id, role, created, createdBy, maker, lastUsed, isThis, push } = device
   const toast = useToast()
-  // None changes a device that may do more than they do.
+  // Only an admin may change a device with the admin role.
   const lock = useLock(role === 'admin' ? 'admin' : 'act')
   const tokenLock = useLock('admin')
   const { me } = useSignedIn()
@@ -122,11 +122,11 @@ export function DeviceSheet({ device, devices, onClose }: DeviceSheetProps) {
   )
 }
 
-/** What revoking a token does to those who revoke it; null: nothing. */
+/** What revoking a token does to the current session. Null: nothing. */
 function ownEndInWords(me: Me | null, tokenId: string, devices: readonly Device[]): string | null {
   const ended = devicesOf(tokenId, devices)
   const ends = `you will be signed out. Revokes ${count(ended.length, 'device')}.`
-  // A JWT may say anything of whom it is about.
+  // The subject of a JWT may be any text, so it must not be compared with ids.
   if (!me || me.kind === 'jwt') return null
   if (me.id === tokenId) return `You are signed in with this token: ${ends}`
   return ended.some(({ id }) => id === me.id)
@@ -134,13 +134,13 @@ function ownEndInWords(me: Me | null, tokenId: string, devices: readonly Device[
     : null
 }
 
-/** Those that a token or device has paired, and those that were paired by these. */
+/** Devices that a token or device has paired, directly or through other devices. */
 function devicesOf(makerId: string, devices: readonly Device[]): readonly Device[] {
   const own = devices.filter(({ maker }) => maker?.id === makerId)
   return own.flatMap((device) => [device, ...devicesOf(device.id, devices)])
 }
 
-/** By itself, whichever comes first. */
+/** When the device ends by itself, whichever comes first. */
 function endInWords({ expiresAt, idleUntil }: Device): string {
   if (expiresAt && (!idleUntil || expiresAt <= idleUntil)) return moment(expiresAt)
   return idleUntil ? `${moment(idleUntil)}, unless it is used before then` : 'when it is revoked'

@@ -17,7 +17,7 @@ import { PairingSheet } from './pairing-sheet.tsx'
 import { type Device, deviceList } from './queries.ts'
 import { Section } from './section.tsx'
 
-/** Every phone and browser that was paired: to be shut out by whoever notices that one is lost. */
+/** Every paired phone and browser. Operators see them too, so that a lost one can be revoked quickly. */
 export function Devices() {
   const { me } = useSignedIn()
   const lock = useLock()
@@ -25,7 +25,7 @@ export function Devices() {
   const [isPairing, setPairing] = useState(false)
   const donePairing = () => {
     setPairing(false)
-    // Whoever has scanned the code looks for the new device next.
+    // The list may have a new device now.
     void queries.invalidateQueries({ queryKey: deviceList.key })
   }
   const isAllowed = !me || me.may.includes('act')

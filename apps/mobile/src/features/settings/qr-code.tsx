@@ -6,7 +6,7 @@ import { light, radius } from '../../theme/tokens.ts'
 
 const SIZE = 232
 
-/** Dark on white in both themes: cameras are not to be surprised. */
+/** Dark on white in both themes: many cameras cannot read an inverted code. */
 export function QrCode({ text, label }: { readonly text: string; readonly label: string }) {
   const { path, size } = useMemo(() => draw(text), [text])
   return (

@@ -11,7 +11,7 @@ export interface SectionProps {
   readonly isList?: boolean
 }
 
-/** What belongs together, on a card below its title. */
+/** A titled card. */
 export function Section({ title, children, isList = false }: SectionProps) {
   const { colors } = useTheme()
   const face = { backgroundColor: colors.surfaceRaised, borderColor: colors.line }

@@ -16,7 +16,7 @@ import { leave } from '../notifications/push.ts'
 import { Section } from './section.tsx'
 import { stillListedIn } from './words.ts'
 
-/** Those that this phone is connected to. In a browser there is one: that which served the page. */
+/** The servers that this phone is connected to. A browser has one: the server of the page. */
 export function Servers() {
   const router = useRouter()
   const session = useSession()

@@ -32,7 +32,7 @@ describe('Settings', () => {
 })
 
 describe('Devices', () => {
-  it('say which is this one, and which is not reached', async () => {
+  it('say which is this one, and which notifications do not reach', async () => {
     const failing = { lastDelivered: null, failingSince: minutesAgo(30), lastError: 'Expo returned 500' }
     const { screen } = await renderApp('/settings', {
       answers: {
@@ -103,7 +103,7 @@ describe('Devices', () => {
     )
   })
 
-  it('that may do more than oneself are locked, with the reason', async () => {
+  it('of a higher role are locked, with the reason', async () => {
     const { screen } = await renderApp('/settings', {
       role: 'operator',
       answers: { 'devices.list': () => [deviceOf(ID, { role: 'admin' })] },
@@ -115,7 +115,7 @@ describe('Devices', () => {
     expect(screen.queryByLabelText(/^Hold to revoke/)).toBeNull()
   })
 
-  it('leave the token that made them to admins', async () => {
+  it('let only admins revoke the token that made them', async () => {
     const { screen } = await renderApp('/settings', {
       role: 'operator',
       answers: { 'devices.list': () => [deviceOf(ID)] },
@@ -133,7 +133,7 @@ describe('Devices', () => {
     expect(screen.getByLabelText('Pair a device')).toBeDisabled()
   })
 
-  it('are paired by a code for a camera, which ends', async () => {
+  it('are paired by a QR code that expires', async () => {
     const asked: unknown[] = []
     const { screen } = await renderApp('/settings', {
       role: 'operator',
@@ -150,7 +150,7 @@ describe('Devices', () => {
     })
     fireEvent.press(await screen.findByLabelText('Pair a device'))
     fireEvent.press(await screen.findByLabelText('Viewer'))
-    // An operator makes no admins.
+    // An operator cannot create admins.
     expect(screen.queryByLabelText('Admin')).toBeNull()
     fireEvent.press(screen.getByLabelText('Create a code'))
     expect(await screen.findByText('YM4-TJS-94K')).toBeVisible()

@@ -40,7 +40,7 @@ const NIGHT = {
   token: 'oncue.token.https___night.example',
 }
 
-/** What each server answers beside what all do, and what was revoked where. */
+/** Answers of each server in addition to the common ones, and the devices that were revoked. */
 let answers: Record<string, TestAnswers>
 let revoked: string[]
 
@@ -67,7 +67,7 @@ async function* never() {
   await new Promise<never>(() => {})
 }
 
-/** A phone that is connected to these; the last one is in use. */
+/** Settings of a phone that is connected to these servers; the last one is in use. */
 async function renderSettings(...servers: readonly (typeof DAY)[]) {
   const session = new Session()
   for (const { url } of servers) expect(await session.signIn(url, 'secret')).toMatchObject({ ok: true })
@@ -101,7 +101,7 @@ describe('Signing out', () => {
     expect(screen.queryByText(/still listed/)).toBeNull()
   })
 
-  it('happens without the server too, and says that it lists the device still', async () => {
+  it('works without the server, and says that the device is still listed there', async () => {
     answers[NIGHT.url] = { 'devices.revoke': offline }
     await renderSettings(NIGHT)
     fireEvent.press(screen.getByLabelText('Sign out'))
@@ -122,7 +122,7 @@ describe('Signing out', () => {
     expect(screen.queryByText(/still listed/)).toBeNull()
   })
 
-  it('leaves a token that was typed in as it is: others may use it', async () => {
+  it('does not revoke a token that was typed in: others may use it', async () => {
     answers[NIGHT.url] = { 'tokens.me': () => ({ ...DEVICE, kind: 'token' }) }
     await renderSettings(NIGHT)
     fireEvent.press(screen.getByLabelText('Sign out'))
@@ -131,14 +131,14 @@ describe('Signing out', () => {
   })
 })
 
-it('keeps a token where it leaves the phone in no backup, and is not read while it is locked', async () => {
+it('a token is stored out of backups, and cannot be read while the phone is locked', async () => {
   await new Session().signIn(NIGHT.url, 'secret')
   expect(SecureStore.setItemAsync).toHaveBeenLastCalledWith(NIGHT.token, 'secret', {
     keychainAccessible: SecureStore.WHEN_UNLOCKED_THIS_DEVICE_ONLY,
   })
 })
 
-describe('A server that is paired', () => {
+describe('A newly paired server', () => {
   const told: string[] = []
   beforeEach(() => {
     told.length = 0
@@ -158,7 +158,7 @@ describe('A server that is paired', () => {
     await AsyncStorage.clear()
   })
 
-  it('does not learn how this phone is reached before somebody says so', async () => {
+  it('does not get the push token before notifications are turned on', async () => {
     const session = await renderSettings(DAY)
     const toggle = () => screen.findByRole('switch', { name: 'Notify me of alerts' })
     fireEvent.press(await toggle())
@@ -172,7 +172,7 @@ describe('A server that is paired', () => {
     fireEvent.press(await toggle())
     await waitFor(() => expect(told.at(-1)).toBe(`${NIGHT.url} ExponentPushToken[test]`))
 
-    // The same server again is another device there.
+    // Pairing with the same server again makes another device there.
     await act(async () => void (await session.pair(NIGHT.url, 'CODE', 'phone')))
     await waitFor(async () => expect(await toggle()).not.toBeChecked())
     expect(told).toHaveLength(2)
@@ -194,7 +194,7 @@ describe('Several servers', () => {
     expect(restarted.servers.get()).toEqual(session.servers.get())
   })
 
-  it('are left one by one: the others go on', async () => {
+  it('are signed out of one by one: the others stay', async () => {
     await renderSettings(DAY, NIGHT)
     fireEvent.press(screen.getByLabelText('day.example'))
     fireEvent.press(await screen.findByLabelText('Remove from this phone'))
@@ -205,7 +205,7 @@ describe('Several servers', () => {
     expect(screen.getByLabelText('night.example, in use')).toBeVisible()
   })
 
-  it('open the next when the one in use is left', async () => {
+  it('are switched to the next after signing out of the one in use', async () => {
     await renderSettings(DAY, NIGHT)
     fireEvent.press(screen.getByLabelText('Sign out'))
     expect(await screen.findByLabelText('day.example, in use')).toBeVisible()

@@ -9,10 +9,10 @@ import { leave } from '../notifications/push.ts'
 import { Section } from './section.tsx'
 import { stillListedIn } from './words.ts'
 
-/** Those that name themselves. */
+/** Kinds of caller that are named in brackets. */
 const KINDS: Readonly<Record<string, string>> = { device: ' (device)', jwt: ' (JWT)' }
 
-/** This device, as the server knows it, and the way out. */
+/** Who is signed in, and Sign out. */
 export function SignedInAs() {
   const { me, server } = useSignedIn()
   const session = useSession()

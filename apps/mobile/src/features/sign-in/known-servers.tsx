@@ -5,7 +5,7 @@ import { Text } from '../../components/ui/text.tsx'
 import { useObservable } from '../../lib/observable.ts'
 import { useSession } from '../../lib/session.ts'
 
-/** Those that this device was connected to before, and still is. */
+/** The servers that this device is already connected to. */
 export function KnownServers() {
   const session = useSession()
   const { servers } = useObservable(session.servers)

@@ -3,7 +3,7 @@ import { renderApp } from '../../testing/render-app.tsx'
 const at = (url: string) => `/pair?code=ABC-DEF-GHJ&url=${encodeURIComponent(url)}`
 
 describe('A pairing link', () => {
-  it('shows the whole address that it leads to, before anything is asked there', async () => {
+  it('shows the whole address that it leads to before any request is sent', async () => {
     const { screen } = await renderApp(at('https://Oncue.example.com:8443/jobs/'), { isSignedOut: true })
     expect(await screen.findByText('https://oncue.example.com:8443/jobs')).toBeVisible()
     expect(screen.getByText(/^Continue only if you recognise this address/)).toBeVisible()

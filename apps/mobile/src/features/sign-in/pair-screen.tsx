@@ -15,7 +15,7 @@ import { TROUBLES } from '../../lib/probe.ts'
 import { useSession } from '../../lib/session.ts'
 import { space } from '../../theme/tokens.ts'
 
-/** `/pair?code=…`: the code is good once, so nothing happens before somebody says so. */
+/** `/pair?code=…`: the code can be used once, so it is sent only after confirmation. */
 export function PairScreen() {
   const { code = '', url: given } = useLocalSearchParams<{ code?: string; url?: string }>()
   const session = useSession()
@@ -24,7 +24,7 @@ export function PairScreen() {
   const [isBusy, setBusy] = useState(false)
   const [problem, setProblem] = useState<{ readonly title: string; readonly text: string } | null>(null)
   usePageTitle('Pair this device')
-  // The link came from anywhere: what is shown is what is asked.
+  // The link is untrusted: requests go only to the address that is shown.
   const url = HOME_SERVER?.url ?? toServerUrl(given ?? '')
 
   async function pair() {

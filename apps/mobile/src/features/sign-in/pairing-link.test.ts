@@ -19,7 +19,7 @@ it.each([
   'https://user@host/pair?code=x',
   'https://good.example@evil.example/pair?code=x',
   'oncue://pair?url=https%3A%2F%2Fgood.example%40evil.example&code=x',
-])('%j is none', (text) => expect(readPairingLink(text)).toBeUndefined())
+])('%j is no pairing link', (text) => expect(readPairingLink(text)).toBeUndefined())
 
 it.each([
   ['https://good.example@evil.example/pair?code=x', true],

@@ -12,7 +12,7 @@ export function readPairingLink(text: string): PairingLink | undefined {
   return code && url ? { url, code } : undefined
 }
 
-/** A link that is made to be taken for one to another server. */
+/** A link that pretends to lead to another server. */
 export function isHidingLink(text: string): boolean {
   const { server, code } = partsOf(text)
   return code !== null && hidesServer(server)

@@ -23,7 +23,7 @@ describe('A scanned code', () => {
     expect(app.getPathname()).toBe('/pair')
   })
 
-  it('of something else says nothing', async () => {
+  it('of another kind is ignored', async () => {
     const { screen } = await renderApp('/sign-in', { isSignedOut: true })
     fireEvent.press(await screen.findByLabelText('Scan a pairing code'))
     show('mailto:ada@example.com')

@@ -16,7 +16,7 @@ export function ScanButton() {
   }
   const onRead = (text: string) => {
     const link = readPairingLink(text)
-    // Other codes may lie about; this one is a trap.
+    // Unrelated codes are ignored; a code that hides its server is a trap.
     if (!link) return isHidingLink(text) ? setProblem(HIDDEN_SERVER) : undefined
     setOpen(false)
     router.push({ pathname: '/pair', params: { ...link } })

@@ -1,4 +1,4 @@
-/** In a browser one is at the server already, and the camera stays out of the bundle. */
+/** Not needed in a browser, which has its server already; this keeps the camera out of the bundle. */
 export function ScanButton() {
   return null
 }

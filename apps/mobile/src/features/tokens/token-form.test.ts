@@ -4,14 +4,14 @@ import { readToken } from './token-form.ts'
 const NOW = Date.UTC(2026, 10, 16)
 const TYPED = { name: ' shop ', role: 'producer' as const, topics: '', queues: '', days: '' }
 
-it('takes what is empty as all and for ever', () => {
+it('reads empty fields as all names and no expiry', () => {
   expect(readToken(TYPED, NOW)).toEqual({
     ok: true,
     token: { name: 'shop', role: 'producer', allowedTopics: null, allowedQueues: null, expiresAt: null },
   })
 })
 
-it('reads names, one to a line, and days from now', () => {
+it('reads names one per line, and the expiry in days from now', () => {
   const typed = { ...TYPED, topics: 'mail_*\n\n video, sms', queues: 'mail', days: '30' }
   expect(readToken(typed, NOW)).toMatchObject({
     token: {

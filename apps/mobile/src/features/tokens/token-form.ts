@@ -8,7 +8,7 @@ export type Role = Inputs['tokens']['create']['role']
 export interface TokenText {
   readonly name: string
   readonly role: Role
-  /** One to a line; empty: all. */
+  /** One per line. Empty: all. */
   readonly topics: string
   readonly queues: string
   /** Empty: it does not expire. */

@@ -8,7 +8,7 @@ import { renderApp } from '../../testing/render-app.tsx'
 const ANSWERS: TestAnswers = { 'topics.list': () => [topicOf('mail_digest')] }
 
 describe('enqueueing by hand', () => {
-  it('asks for what the schema asks for, and leads to the job', async () => {
+  it('has the fields of the schema, and leads to the job', async () => {
     const { app, client, screen } = await renderApp('/topics/mail_digest', {
       role: 'operator',
       answers: {
@@ -42,7 +42,7 @@ describe('enqueueing by hand', () => {
     await waitFor(() => expect(app.getPathname()).toBe(`/jobs/${job?.id}`))
   })
 
-  it('says at its field what the API refuses', async () => {
+  it('shows an error of the API at its field', async () => {
     const message = 'payload.copies: must be <= 10 (schema of mail_digest)'
     const details = { topic: 'mail_digest', path: 'payload.copies' }
     const { screen } = await renderApp('/topics/mail_digest', {
@@ -58,11 +58,11 @@ describe('enqueueing by hand', () => {
     fireEvent.changeText(screen.getByLabelText('copies (optional)'), '11')
     fireEvent.press(screen.getByLabelText('Enqueue'))
     expect(await screen.findByText(/^payload\.copies: must be <= 10/)).toBeVisible()
-    // In its place stood what the field wants.
+    // The error replaces the field's hint.
     expect(screen.queryByText('whole number, 1 to 10')).toBeNull()
   })
 
-  it('takes the form along into JSON', async () => {
+  it("carries the form's values over to JSON", async () => {
     const { client, screen } = await renderApp('/topics/mail_digest', { answers: ANSWERS })
     fireEvent.press(await screen.findByLabelText('Enqueue…'))
     fireEvent.changeText(await screen.findByLabelText('userId'), 'u1')
@@ -74,7 +74,7 @@ describe('enqueueing by hand', () => {
     expect(client.enqueued).toMatchObject([{ topic: 'mail_digest', payload: { userId: '' } }])
   })
 
-  it('is to be held in production', async () => {
+  it('has to be held in production', async () => {
     const { screen } = await renderApp('/topics/mail_digest', {
       answers: { ...ANSWERS, 'health.get': () => healthOf({ environment: 'production' }) },
     })

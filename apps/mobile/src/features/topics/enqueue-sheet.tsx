@@ -36,7 +36,7 @@ export interface EnqueueSheetProps {
   readonly onClose: () => void
 }
 
-/** One job by hand: the payload that the topic's schema asks for, and what it is enqueued with. */
+/** Enqueues one job by hand: a payload by the topic's schema, and options. */
 export function EnqueueSheet({ topic, onClose }: EnqueueSheetProps) {
   const form = payloadField(topic.input)
   const hasForm = form.shape.kind !== 'json'
@@ -144,7 +144,7 @@ export function EnqueueSheet({ topic, onClose }: EnqueueSheetProps) {
   )
 }
 
-/** Where the API, or the check before it, found the fault; null: at no field of this form. */
+/** The field of an error from the API or the check before it. Null: no field of this form. */
 function placeOf(error: unknown, fieldOf: (path: string) => string | null): string | null {
   if (!isOncueError(error)) return null
   const { path } = error.details ?? {}

@@ -21,7 +21,7 @@ const at = (values: Readonly<Record<string, string>>) =>
   Object.fromEntries(Object.entries(values).map(([name, text]) => [`payload.${name}`, text]))
 
 describe('readForm', () => {
-  it('leaves out what is empty, and says null where a key must be there', () => {
+  it('leaves out empty fields, and writes null for required keys', () => {
     expect(readForm(FORM, at({ userId: 'u1' }))).toEqual({ ok: true, value: { userId: 'u1', note: null } })
   })
 
@@ -51,13 +51,13 @@ describe('readForm', () => {
     expect(checked.ok ? [] : Object.keys(checked.errors)).toEqual([`payload.${field}`])
   })
 
-  it('asks for all of an object that must be there', () => {
+  it('asks for every field of a required object', () => {
     const form = payloadField({ type: 'object', properties: { address }, required: ['address'] })
     const checked = readForm(form, {})
     expect(checked.ok ? [] : Object.keys(checked.errors)).toEqual(['payload.address.city'])
   })
 
-  it('takes any JSON where there is no schema, and null for none', () => {
+  it('takes any JSON without a schema, and null for an empty field', () => {
     const form = payloadField(null)
     expect(readForm(form, { payload: '[1]' })).toEqual({ ok: true, value: [1] })
     expect(readForm({ ...form, isRequired: false }, {})).toEqual({ ok: true, value: null })
@@ -74,6 +74,6 @@ it.each([
   ['payload.extra.deep[1].x', 'payload.extra'],
   ['payload.userIdentity', null],
   ['payload', null],
-])('what is wrong at %s is said at %s', (path, field) => {
+])('an error at %s is shown at %s', (path, field) => {
   expect(fieldAt(FORM, path)).toBe(field)
 })

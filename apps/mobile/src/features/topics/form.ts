@@ -1,6 +1,6 @@
 import type { SchemaField, SimpleShape } from './schema.ts'
 
-/** What was typed, by the path of the field: texts as they are, choices and yes or no as JSON. Absent: nothing. */
+/** What was entered, by the field's path: text as typed, choices and booleans as JSON. Absent: nothing. */
 export type Entered = Readonly<Record<string, string>>
 export type Errors = Readonly<Record<string, string>>
 
@@ -8,14 +8,14 @@ export type Checked =
   | { readonly ok: true; readonly value: unknown }
   | { readonly ok: false; readonly errors: Errors }
 
-/** The payload that a form says, or what is wrong by field. The API has the last word on both. */
+/** The payload of a form, or its errors by field. The API has the last word on both. */
 export function readForm(field: SchemaField, entered: Entered): Checked {
   const errors: Record<string, string> = {}
   const value = read(field, entered, errors)
   return Object.keys(errors).length > 0 ? { ok: false, errors } : { ok: true, value: value ?? null }
 }
 
-/** Undefined: it is left out. */
+/** Undefined: the field is left out. */
 function read(field: SchemaField, entered: Entered, errors: Record<string, string>): unknown {
   const { path, shape } = field
   if (shape.kind === 'object') {
@@ -50,7 +50,7 @@ const REQUIRED: Readonly<Record<string, string>> = {
   list: 'Enter at least one, or give an empty list as JSON.',
 }
 
-/** A key that must be there says null. */
+/** A required key is null when empty. */
 const absent = ({ isRequired, isNullable }: SchemaField) => (isRequired && isNullable ? null : undefined)
 
 function hasAny({ path, shape }: SchemaField, entered: Entered): boolean {
@@ -77,7 +77,7 @@ const linesOf = (text: string) =>
     .map((line) => line.trim())
     .filter((line) => line !== '')
 
-/** The field that a path of the API lies in: `payload.tags[0]` is said at `payload.tags`. */
+/** The form field for a path from the API: an error at `payload.tags[0]` is shown at `payload.tags`. */
 export function fieldAt(field: SchemaField, path: string): string | null {
   if (!isWithin(path, field.path)) return null
   if (field.shape.kind !== 'object') return field.path
@@ -91,7 +91,7 @@ export function fieldAt(field: SchemaField, path: string): string | null {
 const isWithin = (path: string, outer: string) =>
   path === outer || (path.startsWith(outer) && /[.[]/.test(path.charAt(outer.length)))
 
-/** Each field with what its default says. */
+/** Each field with its default. */
 export function enteredOf({ path, shape, fallback }: SchemaField): Entered {
   if (shape.kind === 'object') return Object.assign({}, ...shape.fields.map(enteredOf))
   if (fallback === undefined) return {}

@@ -17,7 +17,7 @@ interface Checked {
   readonly errors: Readonly<Record<string, string>>
 }
 
-/** What is left empty is what the topic says. */
+/** Empty fields use the topic's defaults. */
 export function readOptions({ queue, priority, delay }: OptionText): Checked {
   const errors: Record<string, string> = {}
   const rank = numberIn(priority)

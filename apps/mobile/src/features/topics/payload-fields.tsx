@@ -14,7 +14,7 @@ export interface PayloadFieldsProps {
   readonly onChange: (path: string, text: string) => void
 }
 
-/** What a schema asks for, each in the control that fits it. */
+/** The fields of a schema, each in the control that fits it. */
 export function PayloadFields(props: PayloadFieldsProps) {
   const { field, entered, errors, onChange } = props
   const { path, shape } = field
@@ -80,7 +80,7 @@ interface ChoiceProps {
   readonly onChange: (text: string) => void
 }
 
-/** One of a few; pressed again, none. */
+/** One of a few values. Pressing the chosen one again clears it. */
 function Choice({ label, values, text, error, help, onChange }: ChoiceProps) {
   return (
     <View role="group" aria-label={label}>

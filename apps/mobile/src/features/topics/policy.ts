@@ -10,7 +10,7 @@ export interface Policy {
   readonly timeoutMs: number
 }
 
-/** What jobs of the topic get when their caller says nothing: as workers announced it, else the default. */
+/** The options of jobs whose caller gives none: those that workers announced, else the defaults. */
 export function policyOf({ policy }: Pick<Topic, 'policy'>): Policy {
   const announced: Readonly<Record<string, unknown>> =
     typeof policy === 'object' && policy !== null ? { ...policy } : {}

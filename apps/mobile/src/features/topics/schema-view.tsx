@@ -4,7 +4,7 @@ import { Text } from '../../components/ui/text.tsx'
 import { space } from '../../theme/tokens.ts'
 import { payloadField, type SchemaField, shapeInWords, valueInWords } from './schema.ts'
 
-/** A JSON Schema field by field; as it is written where it is no object. */
+/** A JSON Schema field by field, or as JSON if it does not describe an object. */
 export function SchemaView({ schema }: { readonly schema: unknown }) {
   const { shape } = payloadField(schema)
   if (shape.kind === 'object') return <Fields fields={shape.fields} />

@@ -47,7 +47,7 @@ describe('a field of a schema', () => {
     expect(inner).toMatchObject([{ path: 'payload.user["first name"]', isRequired: false }])
   })
 
-  it('need not be given where it may be null or has a default', () => {
+  it('is optional if it may be null or has a default', () => {
     const schema = objectOf(
       { many: { type: 'integer', default: 3 }, note: { anyOf: [{ type: 'string' }, { type: 'null' }] } },
       ['many', 'note'],

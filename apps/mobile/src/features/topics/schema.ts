@@ -1,6 +1,6 @@
 import { number } from '../../lib/format.ts'
 
-/** What a JSON Schema asks for, as far as people can be asked for it field by field. */
+/** The part of JSON Schema that a form can show field by field. */
 export type Shape =
   | { readonly kind: 'text'; readonly note: string }
   | { readonly kind: 'number'; readonly isWhole: boolean; readonly note: string }
@@ -8,14 +8,14 @@ export type Shape =
   | { readonly kind: 'choice'; readonly values: readonly unknown[] }
   | { readonly kind: 'list'; readonly item: SimpleShape }
   | { readonly kind: 'object'; readonly fields: readonly SchemaField[] }
-  /** Whatever else: only JSON says it. */
+  /** Everything else is entered as JSON. */
   | { readonly kind: 'json' }
 
 export type SimpleShape = Extract<Shape, { kind: 'text' | 'number' }>
 
 export interface SchemaField {
   readonly name: string
-  /** As the API names it when it refuses: `payload.user.name`. */
+  /** As the API names it in errors: `payload.user.name`. */
   readonly path: string
   readonly isRequired: boolean
   readonly isNullable: boolean
@@ -107,7 +107,7 @@ function numberNote({ minimum, maximum }: Schema): string {
   return rangeNote(minimum, maximum)
 }
 
-/** Bounds that every exact number keeps say nothing. */
+/** Bounds of all safe integers are left out: they say nothing. */
 function rangeNote(min: unknown, max: unknown): string {
   const from = typeof min === 'number' && min > Number.MIN_SAFE_INTEGER ? number(min) : null
   const to = typeof max === 'number' && max < Number.MAX_SAFE_INTEGER ? number(max) : null

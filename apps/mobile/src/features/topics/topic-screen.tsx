@@ -17,7 +17,7 @@ import { clashInWords, policyOf, retriesInWords, timeoutInWords } from './policy
 import { type Topic, topicList } from './queries.ts'
 import { SchemaView } from './schema-view.tsx'
 
-/** One topic: what its jobs get by default, and what their payloads must be. */
+/** One topic: the default options of its jobs, and the schema of their payloads. */
 export function TopicScreen({ topic }: { readonly topic: string }) {
   const read = useRead(topicList)
   const found = read.data?.find((each) => each.topic === topic)

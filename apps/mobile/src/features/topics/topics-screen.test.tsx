@@ -3,7 +3,7 @@ import { topicOf } from '../../testing/admin.ts'
 import { renderApp } from '../../testing/render-app.tsx'
 
 describe('Topics', () => {
-  it('are listed with queue, retries and timeout, and the clash of their schemas', async () => {
+  it('are listed with queue, retries, timeout and conflicting schemas', async () => {
     const clash = [
       { services: ['shop'], workers: 2 },
       { services: ['mail'], workers: 1 },

@@ -8,7 +8,7 @@ import { useOpen } from '../../lib/use-open.ts'
 import { policyOf, retriesInWords, timeoutInWords } from './policy.ts'
 import { type Topic, topicList } from './queries.ts'
 
-/** Every topic that a worker announced, and what its jobs get by default. */
+/** Every topic that a worker announced, and the default options of its jobs. */
 export function TopicsScreen({ openId }: { readonly openId?: string }) {
   const read = useRead(topicList)
   const open = useOpen('topic')

@@ -12,13 +12,13 @@ const workerOf = (host: string, differs: Partial<Worker> = {}): Worker => ({
 })
 
 describe('workers', () => {
-  it('are missing when they are not seen, or were not heard of for a minute', () => {
+  it('are missing when the server says so, or without a heartbeat for a minute', () => {
     expect(missingSince(workerOf('a'), NOW)).toBeNull()
     expect(missingSince(workerOf('a', { missingSince: at(4) }), NOW)).toEqual(at(4))
     expect(missingSince(workerOf('a', { lastBeat: at(61) }), NOW)).toEqual(at(61))
   })
 
-  it('come with the missing first', () => {
+  it('are sorted with missing ones first', () => {
     const workers = [workerOf('b'), workerOf('c', { missingSince: at(4) }), workerOf('a')]
     expect(byTrouble(workers, NOW).map(({ host }) => host)).toEqual(['c', 'a', 'b'])
   })
@@ -30,7 +30,7 @@ describe('workers', () => {
     )
   })
 
-  it('tell when they are of several versions', () => {
+  it('list their versions when there are several', () => {
     expect(versionsOf([workerOf('a'), workerOf('b', { version: '1.1.0' }), workerOf('c')])).toEqual([
       '1.0.0',
       '1.1.0',

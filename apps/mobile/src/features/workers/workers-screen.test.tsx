@@ -3,7 +3,7 @@ import { minutesAgo } from '../../testing/alerts.ts'
 import { offline, renderApp } from '../../testing/render-app.tsx'
 
 describe('Workers', () => {
-  it('shows who runs what, and who is missing first', async () => {
+  it('shows what each worker runs, with missing workers first', async () => {
     const { screen } = await renderApp('/workers', {
       role: 'viewer',
       answers: {
