@@ -1,11 +1,11 @@
 const preset = require('jest-expo/jest-preset')
 
-/** What is published as ES modules only, on top of what the preset knows. */
+/** Packages that are published as ES modules only, in addition to those of the preset. */
 const MODULES = ['@trpc', 'eventsource', 'eventsource-parser', 'lucide-react-native']
 
 module.exports = {
   preset: 'jest-expo',
-  // Vitest has what needs no device: *.test.ts.
+  // Vitest runs the tests that need no device: *.test.ts.
   testMatch: ['<rootDir>/src/**/*.test.tsx'],
   // The first test of a file compiles what it imports.
   testTimeout: 60_000,

@@ -6,7 +6,7 @@ const SOURCE = join(__dirname, 'src/')
 /** Made by scripts/bundle-sdk.mts. */
 const SDK = join(__dirname, 'node_modules/.cache/oncue/sdk.js')
 
-/** Parts of the router that come along and that nobody here uses: other tab bars, the site map, its error page. */
+/** Unused parts of the router: other tab bars, the site map, its error page. */
 const UNUSED =
   /expo-router\/build\/(layouts\/Tabs|react-navigation\/bottom-tabs\/index|views\/(Sitemap|useSitemap|ErrorBoundary|Toast))\.js$/
 
@@ -14,7 +14,7 @@ const config = getDefaultConfig(__dirname)
 
 config.resolver.resolveRequest = (context, name, platform) => {
   if (name === '@oncue/sdk' && !context.dev && existsSync(SDK)) return { type: 'sourceFile', filePath: SDK }
-  // Metro looks for `x.web.ts` only where an import leaves the extension away, which ours do not.
+  // Metro looks for `x.web.ts` only if an import has no extension, and ours have one.
   const isOurs = name.startsWith('.') && context.originModulePath.startsWith(SOURCE)
   const found = context.resolveRequest(context, isOurs ? name.replace(/\.tsx?$/, '') : name, platform)
   const isUnused =

@@ -1,7 +1,7 @@
 // The service worker of the web build: opens the app without a network, and shows alerts while it is closed.
 
 const CACHE = 'oncue-shell'
-/** What belongs to the server is asked each time: what it said before may be wrong by now. */
+/** Requests that always go to the server: an old response may be wrong by now. */
 const OF_SERVER = /^\/(api|trpc|docs|metrics|healthz|readyz|openapi\.json)(\/|$)/
 /** Files of a build: their names carry a hash of their content. */
 const HASHED = /[-.][0-9a-f]{8,}\./
@@ -24,7 +24,7 @@ self.addEventListener('fetch', (event) => {
   else if (HASHED.test(pathname)) event.respondWith(openFile(request))
 })
 
-/** The network first, so that a new version arrives; without it the page that was there last. */
+/** The network first, so that a new version arrives; offline, the cached page. */
 async function openPage(event) {
   try {
     const response = await fetch(event.request)
@@ -47,7 +47,7 @@ async function openFile(request) {
   return response
 }
 
-/** Keeps the page with the files that it names. Those of an earlier version go. */
+/** Caches the page with the files that it names, and removes those of earlier versions. */
 async function keepShell(response) {
   if (!response.ok) throw new Error(`The page returned ${response.status}`)
   const cache = await caches.open(CACHE)
@@ -72,7 +72,7 @@ self.addEventListener('push', (event) => {
       tag,
       icon: '/icon-192.png',
       badge: '/icon-192.png',
-      // A later message about the same alerts replaces this one; that they fire again makes a sound again.
+      // A later message about the same alerts replaces this one; if they fire again, it makes a sound again.
       renotify: isFiring,
       requireInteraction: isFiring,
       data: { path, alertIds },
@@ -92,7 +92,7 @@ self.addEventListener('notificationclick', (event) => {
   event.waitUntil(event.action === 'ack' ? acknowledge(data, tag) : show(data.path))
 })
 
-/** With the cookie of the browser's session. Where that fails, people must know: the app opens. */
+/** Uses the browser's session cookie. If that fails, the app opens, so that the failure is noticed. */
 async function acknowledge({ alertIds, path }, tag) {
   try {
     const response = await fetch('/trpc/alerts.ack', {

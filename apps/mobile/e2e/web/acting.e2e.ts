@@ -19,7 +19,7 @@ const isPaused = async (queue: string) => {
 }
 
 describe('pausing a queue', () => {
-  it('happens at once, and is undone by its true inverse', async () => {
+  it('happens at once, and is undone by resuming', async () => {
     const { page } = await enter(world, '/queues/mail')
     await page.getByRole('button', { name: 'Pause', exact: true }).click()
     await page.getByText('mail paused', { exact: true }).waitFor()
@@ -31,7 +31,7 @@ describe('pausing a queue', () => {
     expect(await isPaused('mail')).toBe(false)
   })
 
-  it('is shown to a viewer, locked, with the reason', async () => {
+  it('is locked for a viewer, with the reason', async () => {
     const { page } = await enter(world, '/queues/mail', { token: await world.tokenOf('viewer') })
     const pause = page.getByRole('button', { name: 'Pause', exact: true })
     expect(await pause.getAttribute('aria-disabled')).toBe('true')
@@ -42,17 +42,17 @@ describe('pausing a queue', () => {
 })
 
 describe('without a network', () => {
-  it('nothing is sent, and nothing fires by itself when it is back', async () => {
+  it('no action is sent, nor by itself when the network is back', async () => {
     const { page, expectTrouble } = await enter(world, '/queues/media')
     expectTrouble(/ERR_INTERNET_DISCONNECTED|ERR_NETWORK/)
-    // So that nobody has to wait until it is sure that this is no mere hiccup.
+    // Skips the time after which the app reports that it is offline.
     await page.clock.install()
     await page.reload()
     const pause = page.getByRole('button', { name: 'Pause', exact: true })
     await pause.waitFor()
 
     await page.context().setOffline(true)
-    // The app has not noticed yet, unless this takes long: it is tried once, and said that it failed.
+    // The app has usually not noticed yet: it sends the call once and reports the failure.
     await pause.click({ force: true })
     await page.getByRole('button', { name: 'Close' }).waitFor()
     await page.clock.fastForward(30_000)
@@ -72,7 +72,7 @@ describe('without a network', () => {
 })
 
 describe('pairing', () => {
-  it('makes this browser a device by a link that is good once', async () => {
+  it('makes this browser a device through a link that works once', async () => {
     const { url } = await world.client.pairings.create()
     const { pathname, search } = new URL(url)
     const { page } = await visit(world)

@@ -15,7 +15,7 @@ afterAll(async () => {
 })
 
 describe('an alert', () => {
-  it('fires by a rule that was made here, is told, seen to in every way, and resolves', async () => {
+  it('fires by a new rule, is delivered, acknowledged, snoozed and resolved', async () => {
     const { url, received } = await listen()
     const { page } = await enter(world, '/alerts')
     const view = (name: string) => page.getByRole('radio', { name, exact: true }).click()
@@ -72,7 +72,7 @@ describe('an alert', () => {
     await page.getByText('no one').waitFor()
     expect(await state()).toBe('firing')
 
-    // A condition that is over has to be so for a minute; a rule that counts no more ends it at once.
+    // A condition must be over for a minute to resolve; disabling the rule resolves it at once.
     await page.goBack()
     await view('Rules')
     await page.getByRole('link', { name: /^Rule mail must run/ }).click()
@@ -115,7 +115,7 @@ describe('a rule', () => {
 })
 
 describe('a channel', () => {
-  it('whose test does not arrive says why, and is removed', async () => {
+  it('whose test fails says why, and is removed', async () => {
     const { url, answer } = await listen()
     answer(500)
     await world.client.channels.create({ kind: 'webhook', name: 'broken', url })
@@ -132,7 +132,7 @@ describe('a channel', () => {
 })
 
 describe('a viewer', () => {
-  it('reads rules and channels, and is told who may change them', async () => {
+  it('reads rules and channels, and sees who may change them', async () => {
     const { page } = await enter(world, '/alerts?view=rules', { token: await world.tokenOf('viewer') })
     await expectLocked(page, 'Add a rule', 'Your role is viewer: only an admin can do this.')
     await page.getByRole('link', { name: /^Rule Jobs wait too long/ }).click()
@@ -143,7 +143,7 @@ describe('a viewer', () => {
   })
 })
 
-/** Whoever is told: a real server on this machine. */
+/** The receiver of alerts: a real server on this machine. */
 async function listen() {
   const received: string[] = []
   let status = 200

@@ -1,4 +1,4 @@
 import { join } from 'node:path'
 
-/** Where the web build is: ours, unless told otherwise. */
+/** The folder of the web build. */
 export const APP = process.env.ONCUE_APP_DIR || join(import.meta.dirname, '../../dist')

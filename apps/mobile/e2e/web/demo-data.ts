@@ -1,14 +1,14 @@
 import { until } from '@oncue/testing'
 import type { World } from './world.ts'
 
-/** For machines that have other things to do. */
+/** Long enough for a busy machine. */
 const PATIENCE_MS = 60_000
 
 class SmtpTimeout extends Error {
   override readonly name = 'SmtpTimeout'
 }
 
-/** A night with something to do: mail fails, reports wait, imports are paused, the rest is fine. */
+/** An incident: mail fails, reports wait, imports are paused, the rest is fine. */
 export async function addDemoData(world: World): Promise<void> {
   const { client } = world
   const enqueue = (topic: string, queue: string, many: number) =>
@@ -45,7 +45,7 @@ export async function addDemoData(world: World): Promise<void> {
   await until(async () => (await client.alerts.list({})).items.length > 0, PATIENCE_MS)
 }
 
-/** Somebody was here before. */
+/** An earlier action, for the activity list. */
 async function cancelOne({ client }: World): Promise<void> {
   const id = await client.jobs.enqueue('import_rows', { file: 'wrong.csv' }, { queue: 'imports' })
   const what = { action: 'cancel', filter: { idPrefix: id } } as const

@@ -15,10 +15,10 @@ afterAll(async () => {
 
 describe('a device', () => {
   it.each([
-    // Not allowed to write it copies as browsers do over plain http.
+    // Without clipboard-write it copies as over plain http.
     ['a phone', PHONE, ['clipboard-read']],
     ['a desk', DESKTOP, ['clipboard-read', 'clipboard-write']],
-  ])('is paired by what is shown on %s, listed, renamed and revoked', async (_, viewport, permissions) => {
+  ])('is paired by the code shown on %s, listed, renamed and revoked', async (_, viewport, permissions) => {
     const { page } = await enter(world, '/settings', { viewport, permissions })
     await page.getByRole('button', { name: 'Pair a device' }).click()
     await page.getByRole('radio', { name: 'Viewer' }).click()
@@ -49,7 +49,7 @@ describe('a device', () => {
     await other.getByText('Your session has expired').waitFor()
   })
 
-  it('is nothing that a viewer sees or makes, which is said', async () => {
+  it('is hidden from a viewer, with the reason', async () => {
     const { page } = await enter(world, '/settings', { token: await world.tokenOf('viewer') })
     await page.getByText('Only operators and admins see the list of devices.').waitFor()
     await expectLocked(page, 'Pair a device', 'Your role is viewer: only an operator can do this.')
@@ -58,7 +58,7 @@ describe('a device', () => {
 })
 
 describe('the theme', () => {
-  it('is as chosen, whatever the system says, and kept', async () => {
+  it("stays as chosen, whatever the system's theme, and survives a reload", async () => {
     const { page } = await enter(world, '/settings', { colorScheme: 'light' })
     const ink = () => page.evaluate(() => getComputedStyle(document.querySelector('h1') as Element).color)
     const inLight = await ink()
@@ -89,7 +89,7 @@ describe('signing out', () => {
   })
 })
 
-/** As a camera sees the code: drawn are the runs of dark squares, `M4 2h7v1h-7z` for seven in the third row. */
+/** The code as a camera sees it. Runs of dark squares are drawn as paths: `M4 2h7v1h-7z` for seven in the third row. */
 async function darkSquares(page: Page): Promise<boolean[][]> {
   const image = page.getByRole('img', { name: /^Pairing code/ })
   const size = Number((await image.locator('svg').getAttribute('viewBox'))?.split(' ')[2])

@@ -1,7 +1,7 @@
 import type { Client } from '@oncue/sdk'
 import type { Page } from 'playwright-core'
 
-/** Where each screen is: those of one thing need a world that has such a thing. */
+/** The path of each screen. Detail pages need a world that contains their subject. */
 export async function everyScreen(client: Client): Promise<Readonly<Record<string, string>>> {
   const [group] = await client.jobs.failures({})
   const [job] = (await client.jobs.list({ status: 'failed', limit: 1 })).items
@@ -28,7 +28,7 @@ export async function everyScreen(client: Client): Promise<Readonly<Record<strin
   }
 }
 
-/** Until the stream is open and nothing loads any more. */
+/** Waits until the stream is open and nothing is loading. */
 export async function settled(page: Page): Promise<void> {
   await page.getByText('Live', { exact: true }).waitFor()
   await page.waitForFunction(() => document.querySelector('[aria-label="Loading"]') === null)

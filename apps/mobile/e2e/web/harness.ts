@@ -7,7 +7,7 @@ import { ADMIN_TOKEN, startWorld, type World } from './world.ts'
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
-/** Gone when the test is over, after those who visit it. */
+/** Closed after the test, after its visitors. */
 export async function openWorld(...options: Parameters<typeof startWorld>): Promise<World> {
   const world = await startWorld(...options)
   onTestFinished(() => world.close())
@@ -16,7 +16,7 @@ export async function openWorld(...options: Parameters<typeof startWorld>): Prom
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** A server to make databases on: see the global setup of @oncue/db/testing. */
+    /** A Postgres server for test databases: see the global setup of @oncue/db/testing. */
     postgresUrl: string
   }
 }
@@ -24,12 +24,12 @@ declare module 'vitest' {
 export const PHONE = { width: 390, height: 844 }
 export const DESKTOP = { width: 1280, height: 800 }
 
-/** For machines that have other things to do. */
+/** Long enough for a busy machine. */
 const PATIENCE_MS = 60_000
 
 let shared: Promise<Browser> | undefined
 
-/** One for all tests of a file. */
+/** One browser for all tests of a file. */
 function browser(): Promise<Browser> {
   shared ??= launchBrowser()
   return shared
@@ -40,14 +40,14 @@ export async function closeBrowser(): Promise<void> {
   shared = undefined
 }
 
-/** What a page must not do; looked at when the test is over. Some tests provoke one: they name it. */
+/** A page whose console errors fail the test at its end, unless the test expects them. */
 export interface Visitor {
   readonly page: Page
   /** From here on, messages like this are expected. */
   expectTrouble(like: RegExp): void
 }
 
-/** Somebody with a browser of their own. Whatever their console complains about fails the test. */
+/** A visitor with a separate browser profile. Any console error or warning fails the test. */
 export async function visit(world: World, options: BrowserContextOptions = {}): Promise<Visitor> {
   const context = await (await browser()).newContext({ baseURL: world.url, viewport: PHONE, ...options })
   context.setDefaultTimeout(PATIENCE_MS)
@@ -58,7 +58,7 @@ export async function visit(world: World, options: BrowserContextOptions = {}): 
     if (['error', 'warning'].includes(message.type())) complaints.push(message.text())
   })
   page.on('pageerror', (error) => complaints.push(String(error)))
-  // Violations of the policy are told to the page, not always to its console.
+  // CSP violations are reported to the page, but not always to its console.
   await page.exposeFunction('tellViolation', (what: string) => complaints.push(`CSP: ${what}`))
   await page.addInitScript(() => {
     document.addEventListener('securitypolicyviolation', ({ violatedDirective, blockedURI }) => {
@@ -73,7 +73,7 @@ export async function visit(world: World, options: BrowserContextOptions = {}): 
   return { page, expectTrouble: (like) => void expected.push(like) }
 }
 
-/** As a person would, unless the page is open to all. */
+/** Signs in through the form. */
 export async function signIn(page: Page, path = '/', token = ADMIN_TOKEN): Promise<void> {
   await page.goto(path)
   await page.getByLabel('Token').fill(token)
@@ -85,7 +85,7 @@ interface Entry extends BrowserContextOptions {
   readonly token?: string
 }
 
-/** Somebody who signed in before: a browser has no more of that than a cookie. */
+/** A visitor who is already signed in, which for a browser means that it has the cookie. */
 export async function enter(world: World, path: string, options: Entry = {}): Promise<Visitor> {
   const { token = ADMIN_TOKEN, ...context } = options
   const visitor = await visit(world, context)
@@ -96,7 +96,7 @@ export async function enter(world: World, path: string, options: Entry = {}): Pr
   return visitor
 }
 
-/** With a finger that stays on a button of a sheet until the sheet is gone. */
+/** Holds a button of a sheet until the sheet closes. */
 export async function hold(page: Page, name: RegExp | string): Promise<void> {
   const sheet = page.getByRole('dialog')
   await sheet.getByRole('button', { name }).hover()
@@ -105,20 +105,20 @@ export async function hold(page: Page, name: RegExp | string): Promise<void> {
   await page.mouse.up()
 }
 
-/** What may not be done is there, and says why when it is pressed. */
+/** A locked button is visible, and says why when it is pressed. */
 export async function expectLocked(page: Page, name: string, reason: string): Promise<void> {
   const button = page.getByRole('button', { name, exact: true })
   expect(await button.getAttribute('aria-disabled')).toBe('true')
-  // A sheet may be on its way still; for a browser what is locked cannot be clicked.
+  // Hovering waits for a moving sheet. The click is forced, since Playwright refuses disabled buttons.
   await button.hover()
   await button.click({ force: true })
-  // To be seen, and not below a sheet.
+  // The reason is visible, and not behind a sheet.
   await page.getByText(reason).last().click({ trial: true })
 }
 
 /** What axe calls serious or worse. */
 export async function seriousFindings(page: Page): Promise<string[]> {
-  // As the browser's own tools do it: the page's policy would not let in a script of somebody else.
+  // Evaluated as by devtools: the page's CSP would block a foreign script.
   await page.evaluate(AXE)
   const found = await page.evaluate(async () => {
     const { axe } = globalThis as unknown as { axe: { run: (options: object) => Promise<AxeResults> } }

@@ -36,10 +36,10 @@ export async function enlargeText(page: Page): Promise<void> {
   })
 }
 
-/** Text that reaches out of what shows it, where nothing scrolls sideways; and pages that do by mistake. */
+/** Text that is cut off by a container that does not scroll sideways, and pages that do scroll sideways. */
 export function findCut(): string[] {
   const hasText = (each: Element) => [...each.childNodes].some(({ nodeType }) => nodeType === Node.TEXT_NODE)
-  /** The nearest that lets nothing out; null for what is meant to be moved sideways, such as a row of chips. */
+  /** The nearest container that clips. Null inside one that scrolls sideways on purpose, such as a row of chips. */
   const frameOf = (each: Element): Element | null => {
     const parent = each.parentElement
     if (parent === null) return document.documentElement

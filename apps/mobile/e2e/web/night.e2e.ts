@@ -32,17 +32,17 @@ describe('from "something is late" to "requeued", and back to bed', () => {
     await signIn(page)
     await page.getByRole('link', { name: /^SmtpTimeout: smtp.example.com.* 5 gave up/ }).waitFor()
 
-    // It is stopped, and what comes now waits for the one that hangs.
+    // The failing worker is stopped; new jobs wait for the one that hangs.
     await stopBroken()
     await client.jobs.enqueueMany([digest('fay'), digest('gus')])
     await page.getByRole('heading', { name: /^mail is late: oldest waits/ }).waitFor()
     await page.getByRole('link', { name: /^mail: Late, 2.jobs waiting/ }).waitFor()
     await expect.poll(() => page.title()).toMatch(/^\(1\) mail is late/)
 
-    // The fix is out, and what waited is done.
+    // The fix is deployed, and the waiting jobs run.
     startWorkerProcess(world, 'releases/fixed.ts')
     hang.resolve(null)
-    // Not all is good: of the runs of the last minutes most failed.
+    // Not all is good yet: most runs of the last minutes failed.
     await page.getByRole('heading', { name: FAILED_LATELY }).waitFor()
 
     await page.getByRole('link', { name: 'Failures', exact: true }).click()

@@ -4,7 +4,7 @@ import { closeBrowser, enter, openWorld, visit } from './harness.ts'
 
 afterAll(closeBrowser)
 
-/** Until the service worker has kept the page and what it names. */
+/** Waits until the service worker has cached the page and its files. */
 async function installed(page: Page): Promise<void> {
   await page.evaluate(async () => {
     await navigator.serviceWorker.ready
@@ -14,12 +14,12 @@ async function installed(page: Page): Promise<void> {
     .toBeGreaterThan(1)
 }
 
-it('can be installed: a manifest with icons, and a service worker that is asked for each time', async () => {
+it('can be installed: it has a manifest with icons, and a service worker that is never cached', async () => {
   const world = await openWorld()
   const get = (path: string) => fetch(world.url + path)
   const page = await (await get('/')).text()
   expect(page).toContain('<link rel="manifest" href="/manifest.webmanifest"')
-  // Mark and colours are there before any script.
+  // Logo and colours are shown before any script runs.
   expect(page).toMatch(/prefers-color-scheme: dark[\s\S]*#121115/)
   expect(page).toContain('class="first-view"')
   const manifest = await get('/manifest.webmanifest')
@@ -31,7 +31,7 @@ it('can be installed: a manifest with icons, and a service worker that is asked 
   expect(worker.headers.get('cache-control')).toBe('no-cache')
 })
 
-it('opens without a network, says so, and keeps nothing that the server said', async () => {
+it('opens without a network, says so, and caches no data of the server', async () => {
   const world = await openWorld()
   const { page, expectTrouble } = await enter(world, '/')
   await installed(page)
@@ -53,7 +53,7 @@ it('opens without a network, says so, and keeps nothing that the server said', a
   await page.getByRole('button', { name: /^Live/ }).waitFor()
 })
 
-it('shows an alert that is pushed, and acknowledges it from there', async () => {
+it('shows a pushed alert, and acknowledges it from the notification', async () => {
   const world = await openWorld()
   const rule = { name: 'mail must run', kind: 'paused', queue: 'mail', threshold: 0, forSeconds: 0 } as const
   await world.client.alerts.createRule(rule)
@@ -65,7 +65,7 @@ it('shows an alert that is pushed, and acknowledges it from there', async () => 
   await installed(page)
   const [worker] = page.context().serviceWorkers()
   if (!worker) throw new Error('there is no service worker')
-  // A browser without a screen lets no page notify: what it would show is written down instead.
+  // A headless browser shows no notifications, so they are recorded instead.
   await worker.evaluate(() => {
     const { registration } = globalThis as unknown as Scope
     const shown: Shown[] = []

@@ -16,7 +16,7 @@ afterAll(async () => {
 
 const isPaused = async () => (await world.client.schedules.list()).every(({ paused }) => paused !== null)
 
-it('a schedule is paused and resumed at once, and either is undone', async () => {
+it('a schedule is paused and resumed at once, and both can be undone', async () => {
   const { page } = await enter(world, '/schedules')
   const press = async (name: string) => {
     await page.getByRole('link', { name: /^nightly, / }).click()
@@ -55,7 +55,7 @@ it('run now asks first, and leads to the job', async () => {
   expect(items.map(({ id }) => `/jobs/${id}`)).toEqual([new URL(page.url()).pathname])
 })
 
-it('in production it has to be held', async () => {
+it('in production, run now has to be held', async () => {
   const production = await openWorld({ ONCUE_ENVIRONMENT: 'production' })
   await production.client.schedules.save(NIGHTLY)
   const { page } = await enter(production, '/schedules')
@@ -65,7 +65,7 @@ it('in production it has to be held', async () => {
   await page.getByRole('heading', { name: 'close_books', level: 1 }).waitFor()
 })
 
-it('a viewer reads it all, and is told why nothing can be done', async () => {
+it('a viewer reads everything, and sees why actions are locked', async () => {
   const { page } = await enter(world, '/schedules', { token: await world.tokenOf('viewer') })
   await page.getByRole('link', { name: /^nightly, / }).click()
   await page.getByText('0 3 * * *', { exact: true }).waitFor()

@@ -86,7 +86,7 @@ async function signIn(page: Page): Promise<void> {
   await settled(page)
 }
 
-/** Of the stacks only what is the same everywhere. */
+/** Cuts machine-specific paths out of stacks. */
 async function shoot(page: Page, name: string): Promise<void> {
   await page.evaluate((root) => {
     const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT)
@@ -96,7 +96,7 @@ async function shoot(page: Page, name: string): Promise<void> {
   await page.screenshot({ path: join(FOLDER, `${name}.png`), animations: 'disabled' })
 }
 
-/** What traffic alone does not bring: an alert, somewhere to send it, a phone, and something done by hand. */
+/** Adds what traffic alone does not create: an alert, a channel, a device and a manual action. */
 async function furnish({ client }: World): Promise<void> {
   const rule = { kind: 'oldest_waiting', queue: 'media', threshold: 60, forSeconds: 0 } as const
   await client.alerts.createRule({ ...rule, name: 'videos within a minute' })

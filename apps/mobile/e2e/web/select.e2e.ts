@@ -20,8 +20,8 @@ const enqueue = (queue: string, ...jobs: { topic: string; city?: string }[]) =>
     jobs.map(({ topic, ...payload }) => ({ ...{ topic, queue, payload, maxRetries: 0 } })),
   )
 
-describe('which jobs', () => {
-  it('is said by chips and by words of the payload, and kept in the address', async () => {
+describe('the filter of jobs', () => {
+  it('is set by chips and payload text, and kept in the address', async () => {
     const { page } = await enter(world, '/jobs')
     const shown = (text: string) => page.getByRole('status').getByText(text).waitFor()
     await shown('123 jobs, newest first')
@@ -50,9 +50,9 @@ describe('which jobs', () => {
 })
 
 describe('selecting', () => {
-  it('begins with a long press, holds the rows where they are, and says what came', async () => {
+  it('begins with a long press, keeps rows in place, and says how many jobs are new', async () => {
     const { page } = await enter(world, '/jobs?queue=media')
-    // So that nobody has to wait until it looks again.
+    // Skips the time until the list is refreshed.
     await page.clock.install()
     await page.reload()
     await page.getByRole('link', { name: /^video_c in media/ }).hover()
@@ -78,7 +78,7 @@ describe('selecting', () => {
     await page.getByRole('link', { name: /^video_e in media/ }).waitFor()
   })
 
-  it('by key: x selects, r asks, and the filter is kept', async () => {
+  it('works by keyboard: x selects, r opens the confirmation, and the filter is kept', async () => {
     let isBroken = true
     await world.work({
       async charge() {
@@ -107,7 +107,7 @@ describe('selecting', () => {
     await expect.poll(async () => (await world.client.jobs.stats({ queue: 'high' })).completed).toBe(2)
   })
 
-  it('is open to a viewer, who is told why nothing can be done', async () => {
+  it('works for a viewer, who sees why actions are locked', async () => {
     const { page } = await enter(world, '/jobs?queue=media', { token: await world.tokenOf('viewer') })
     await page.getByRole('button', { name: 'Select', exact: true }).click()
     await page.getByRole('checkbox', { name: /^video_a in media/ }).click()
@@ -117,11 +117,11 @@ describe('selecting', () => {
   })
 })
 
-describe('all that match', () => {
+describe('all matching jobs', () => {
   it.each([
     ['a phone', PHONE, 'Oslo', 12],
     ['a desk', DESKTOP, 'Bergen', 108],
-  ])('are cancelled by the server, as of what was seen, on %s', async (_, viewport, text, many) => {
+  ])('are cancelled by the server, as of the preview, on %s', async (_, viewport, text, many) => {
     const { page } = await enter(world, `/jobs?queue=mail&status=pending&${sinceYesterday(text)}`, {
       viewport,
     })
@@ -133,7 +133,7 @@ describe('all that match', () => {
     const sheet = page.getByRole('dialog')
     await sheet.getByRole('heading', { name: `Cancel ${many} jobs?` }).waitFor()
     await sheet.getByText(`waiting jobs in mail`).waitFor()
-    // It matches as well, but nobody has seen it.
+    // It matches as well, but was enqueued after the preview.
     await enqueue('mail', { topic: 'digest', city: text })
     if (many < 100) await sheet.getByRole('button', { name: /^Cancel 12.jobs$/ }).click()
     else await hold(page, /^Hold to cancel 108.jobs$/)
@@ -146,7 +146,7 @@ describe('all that match', () => {
     await page.getByRole('button', { name: 'Select', exact: true }).waitFor()
   })
 
-  it('are not every job there is: without a filter it is refused', async () => {
+  it('cannot be selected without a filter', async () => {
     const { page } = await enter(world, '/jobs')
     await page.getByRole('button', { name: 'Select', exact: true }).click()
     await page.getByRole('button', { name: /^Select all \d+ that match/ }).click()

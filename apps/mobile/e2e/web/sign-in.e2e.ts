@@ -5,7 +5,7 @@ import { ADMIN_TOKEN } from './world.ts'
 afterAll(closeBrowser)
 
 describe('signing in', () => {
-  it('leads to where a link wanted to go, cold, and a reload stays there', async () => {
+  it('leads to the target of a link, and a reload stays there', async () => {
     const world = await openWorld()
     const { page } = await visit(world)
     await signIn(page, '/queues/mail')
@@ -45,7 +45,7 @@ describe('signing in', () => {
     await page.getByRole('button', { name: 'Sign in' }).waitFor()
   })
 
-  it('ends when the token is revoked, and goes on where one was', async () => {
+  it('ends when the token is revoked, and continues on the same page', async () => {
     const world = await openWorld()
     const { page, expectTrouble } = await visit(world)
     expectTrouble(/401/)
@@ -63,7 +63,7 @@ describe('signing in', () => {
   it.each([
     ['a phone', PHONE],
     ['a desk', DESKTOP],
-  ])('can be read by everybody, on %s', async (_, viewport) => {
+  ])('passes axe on %s', async (_, viewport) => {
     const world = await openWorld()
     const { page } = await visit(world, { viewport })
     await page.goto('/')
@@ -76,7 +76,7 @@ describe('the shell', () => {
   it.each([
     ['a phone', PHONE],
     ['a desk', DESKTOP],
-  ])('leads to the four tabs on %s, and back works', async (_, viewport) => {
+  ])('has the four tabs on %s, and back works', async (_, viewport) => {
     const world = await openWorld()
     const { page } = await visit(world, { viewport })
     await signIn(page)

@@ -10,7 +10,7 @@ afterAll(closeBrowser)
 
 const MAX_KB = 450
 
-/** The scripts that the page names; others are loaded with the screens that need them. */
+/** The scripts that the page names. Others are loaded with their screens. */
 async function namedScripts(): Promise<string[]> {
   const page = await readFile(join(APP, 'index.html'), 'utf8')
   return [...page.matchAll(/<script src="\/([^"]+)"/g)].map(([, path = '']) => path)
@@ -37,7 +37,7 @@ it('Now costs the API one request and one stream', async () => {
   await page.getByRole('button', { name: /^Live/ }).waitFor()
   await world.client.jobs.enqueue('anything', null)
   await page.getByRole('link', { name: /^Backlog: 1,/ }).waitFor()
-  // Who asks is asked first: the cookie tells the page nothing.
+  // tokens.me comes first: the page cannot read the cookie.
   const calls = ['/', '/trpc/health.get', '/trpc/health.watch', '/trpc/tokens.me']
   expect(asked.sort()).toEqual([...calls, ...(await namedScripts()).map(() => 'script')])
 })
@@ -64,7 +64,7 @@ it(`${MANY} jobs are scrolled through with a bounded page and heap`, async () =>
   expect(after.megabytes - before.megabytes).toBeLessThan(25)
 })
 
-/** As fast as pages come. */
+/** Scrolls as fast as pages arrive. */
 function scrollToEnd(page: Page): Promise<void> {
   return page.evaluate(async () => {
     const list = [...document.querySelectorAll('main *')].find(
