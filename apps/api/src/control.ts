@@ -1,2 +1,2 @@
-// In the published package a bundle stands here, with as much of Prisma as it needs: see prisma/bundle-control.ts.
+// The published package has a bundle here, with only the parts of Prisma that it needs: see prisma/bundle-control.ts.
 export { openControl } from '@oncue/db/control'

@@ -3,7 +3,7 @@ import { toInputError } from '@oncue/core/internal'
 import { TRPCError } from '@trpc/server'
 import { z } from 'zod'
 
-/** Whatever was thrown, as one of our errors. What we do not know is INTERNAL, and keeps its cause for the log. */
+/** Converts any thrown value. An unknown error becomes INTERNAL, and keeps its cause for the log. */
 export function toOncueError(error: unknown): OncueError {
   if (isOncueError(error)) return error
   if (error instanceof TRPCError) return fromTrpc(error)
@@ -11,8 +11,8 @@ export function toOncueError(error: unknown): OncueError {
 }
 
 /**
- * What leaves the house. Of what went wrong behind us nothing but the code, what was done already, and the id
- * of the request, by which the log has the rest: a message of the database tells hosts, tables and users.
+ * The error that a caller gets. For a server error only its code, what was already done, and the request id, by which
+ * the log has the rest: a message of the database would reveal hosts, tables and users.
  */
 export function toPublicError(error: unknown, requestId: string): OncueError {
   const known = toOncueError(error)
@@ -24,14 +24,14 @@ export function toPublicError(error: unknown, requestId: string): OncueError {
   return new OncueError(code, message, { hint, details, cause: error })
 }
 
-/** Not what the caller sent. */
+/** A fault of the server, not of the request. */
 export function isOurFault({ code }: OncueError): boolean {
   return OUR_FAULTS.test(code)
 }
 
 const OUR_FAULTS = /^(DATABASE_|MIGRATION_|INTERNAL$|STORE_CLOSED$|JWKS_UNAVAILABLE$)/
 
-/** What tRPC itself refuses, before any of our code runs. */
+/** Errors of tRPC itself, before any of our code runs. */
 function fromTrpc(error: TRPCError): OncueError {
   const { cause, message } = error
   if (isOncueError(cause)) return cause
@@ -54,7 +54,7 @@ function fromTrpc(error: TRPCError): OncueError {
   }
 }
 
-/** What fastify refuses: it has a code and a status for each. */
+/** Errors of Fastify, which have a code and a status. */
 function fromFastify(error: unknown): OncueError | undefined {
   if (!(error instanceof Error)) return undefined
   const { code, statusCode } = error as { code?: unknown; statusCode?: unknown }

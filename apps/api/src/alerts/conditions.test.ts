@@ -31,11 +31,11 @@ const holds = (value: number, summary: string) => ({ state: 'holds', value, summ
 const ROWS: Readonly<Record<QueueKind, readonly Row[]>> = {
   oldest_waiting: [
     ['nothing waits', 300, {}, clear],
-    ['it waits a while', 300, waits(269), clear],
-    ['it waits nearly too long', 300, waits(270), between],
-    ['it waits as long as it may', 300, waits(300), between],
-    ['it waits too long', 300, waits(720), holds(720, 'mail: oldest job waits 12 min (limit 5 min)')],
-    ['it waits too long in a queue that somebody paused', 300, { ...waits(720), ...paused(10) }, clear],
+    ['the oldest waits a while', 300, waits(269), clear],
+    ['the oldest waits nearly too long', 300, waits(270), between],
+    ['the oldest waits as long as it may', 300, waits(300), between],
+    ['the oldest waits too long', 300, waits(720), holds(720, 'mail: oldest job waits 12 min (limit 5 min)')],
+    ['the oldest waits too long in a paused queue', 300, { ...waits(720), ...paused(10) }, clear],
     ['nothing may wait, and nothing does', 0, {}, clear],
     ['nothing may wait, and something does', 0, waits(2), holds(2, 'mail: oldest job waits 2 s (limit 0 s)')],
   ],
@@ -45,17 +45,17 @@ const ROWS: Readonly<Record<QueueKind, readonly Row[]>> = {
     ['nearly too many fail', 0.1, ended(95, 1_000), between],
     ['too many fail', 0.1, ended(10, 100), holds(0.1, 'mail: 10% of 100 runs failed in 15 min (limit 10%)')],
     [
-      'all of enough fail',
+      'all of just enough runs fail',
       0.1,
       ended(20, 20),
       holds(1, 'mail: 100% of 20 runs failed in 15 min (limit 10%)'),
     ],
-    ['all of too few to tell fail', 0.1, ended(19, 19), between],
-    ['none of too few to tell fails', 0.1, ended(0, 19), clear],
+    ['all of too few runs fail', 0.1, ended(19, 19), between],
+    ['none of too few runs fails', 0.1, ended(0, 19), clear],
   ],
   no_workers: [
     ['one is alive', 0, waits(60), clear],
-    ['none is missed', 0, { workers: 0 }, clear],
+    ['none is alive, and there is no work', 0, { workers: 0 }, clear],
     [
       'none is left, and jobs wait',
       0,
@@ -74,7 +74,7 @@ const ROWS: Readonly<Record<QueueKind, readonly Row[]>> = {
   stalled: [
     ['nothing waits', 1, {}, clear],
     ['jobs wait, and some are done', 1, { ...waits(60), isStill: false }, clear],
-    ['jobs wait, because somebody paused the queue', 1, { ...waits(60), ...paused(10) }, clear],
+    ['jobs wait in a paused queue', 1, { ...waits(60), ...paused(10) }, clear],
     ['jobs wait, and none is done', 1, waits(60), holds(3, 'mail: 3 jobs wait, none finished for 5 min')],
     [
       'one waits, and none is done',
@@ -96,7 +96,7 @@ const ROWS: Readonly<Record<QueueKind, readonly Row[]>> = {
       holds(7_200, 'mail: paused by anna for 2 h (limit 1 h)'),
     ],
     [
-      'it is paused by nobody knows whom',
+      'it was paused by an unknown actor',
       60,
       paused(61, null),
       holds(61, 'mail: paused for 1 min (limit 1 min)'),
@@ -109,12 +109,12 @@ describe.each(Object.entries(ROWS) as [QueueKind, readonly Row[]][])('%s', (kind
     expect(read(kind, threshold, facts)).toMatchObject(expected)
   })
 
-  test('of a queue that nobody knows', () => {
+  test('of an unknown queue is clear', () => {
     expect(read(kind, 0, { waiting: 1, workers: 0 }, 'unknown')).toMatchObject(clear)
   })
 })
 
-test('about the whole there are only workers', () => {
+test('only no_workers applies to the whole installation', () => {
   const facts = { workers: 0, waiting: 1, wasBusy: true, ...paused(10_000) }
   expect(read('no_workers', 0, facts, null).summary).toBe('No workers are alive, 1 job waits')
   expect(read('no_workers', 2, { wasBusy: true }, null).summary).toBe('Only 1 worker is alive (limit 2)')

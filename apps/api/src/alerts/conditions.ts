@@ -43,7 +43,7 @@ export interface Subject {
   readonly reading: Reading
   /** The queues, or the fingerprints of errors, for which it holds: at most 100, the worst ones. */
   readonly heldFor: readonly string[]
-  /** It would hold, but only for queues that a graver alert is about. */
+  /** The condition holds, but only for queues that a graver alert already covers. */
   readonly isExplained: boolean
 }
 

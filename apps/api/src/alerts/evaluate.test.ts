@@ -42,7 +42,7 @@ function factsNow(): Facts {
   return { now: new Date(now), queues: new Map(queues), whole, topics: new Map(), newErrors: new Map() }
 }
 
-/** One look, and what a store would make of it. */
+/** One evaluation, applied as a store would. */
 function look(): readonly AlertChange[] {
   const open = alerts.filter(({ status }) => status !== 'resolved')
   const changes = evaluate(factsNow(), rules, open)
@@ -59,7 +59,7 @@ function look(): readonly AlertChange[] {
   return changes
 }
 
-/** Goes on looking for so long. */
+/** Evaluates regularly for this long. */
 function watch(ms: number): void {
   for (const end = now + ms; now < end; ) {
     now += TICK
@@ -67,7 +67,7 @@ function watch(ms: number): void {
   }
 }
 
-/** After so much time in which nobody looked. */
+/** One evaluation after a gap of this length without any. */
 function lookAfter(ms: number): void {
   now += ms
   look()
@@ -87,8 +87,8 @@ function fire(): void {
   expect(theOnly()).toMatchObject({ status: 'firing', transitions: 1 })
 }
 
-describe('an alert begins', () => {
-  it('when its condition has held for long enough, and is told once', () => {
+describe('an alert fires', () => {
+  it('when its condition has held for long enough, and notifies once', () => {
     waits.mail = 301
     look()
     watch(MINUTE - TICK)
@@ -99,14 +99,14 @@ describe('an alert begins', () => {
     expect(theOnly().transitions).toBe(1)
   })
 
-  it('at once where it need not hold for a while', () => {
+  it('at once if its rule has no minimum duration', () => {
     rules = [{ ...LATE, forMs: 0 }]
     waits.mail = 301
     look()
     expect(theOnly()).toMatchObject({ status: 'firing', since: new Date(now), transitions: 1 })
   })
 
-  it('not when it held only for a moment', () => {
+  it('not if its condition held only for a moment', () => {
     waits.mail = 301
     look()
     watch(MINUTE - TICK)
@@ -129,7 +129,7 @@ describe('an alert begins', () => {
     ])
   })
 
-  it('once, however many queues somebody invents', () => {
+  it('once, however many queues a producer invents', () => {
     waits = Object.fromEntries(Array.from({ length: 1_000 }, (_, n) => [`q${n}`, 301 + n]))
     look()
     watch(MINUTE)
@@ -147,7 +147,7 @@ describe('an alert begins', () => {
     expect(theOnly()).toMatchObject({ queue: null, summary: 'No workers are alive, 1 job waits' })
   })
 
-  it('not for each queue that is late because no worker is left, which people know', () => {
+  it('not for queues that are late because no worker is left, which has its own alert', () => {
     rules = [LATE, { ...LATE, id: 'workers', kind: 'no_workers', threshold: 0, forMs: 0 }]
     workers = 0
     look()
@@ -162,14 +162,14 @@ describe('an alert begins', () => {
     expect(late).toEqual([['late', 'mail']])
   })
 
-  it('for queues that are late, where nobody wants to hear of workers', () => {
+  it('for late queues without workers, if no rule is about workers', () => {
     workers = 0
     waits = { mail: 400, media: 400 }
     look()
     expect(theOnly()).toMatchObject({ ruleId: 'late', queue: 'mail' })
   })
 
-  it('anew after a time in which nobody looked: nobody knows whether it held', () => {
+  it('with a new waiting time after a gap in evaluations, during which its state is unknown', () => {
     waits.mail = 301
     look()
     lookAfter(60 * MINUTE)
@@ -180,7 +180,7 @@ describe('an alert begins', () => {
     expect(theOnly().status).toBe('firing')
   })
 
-  it('anew when the clock was set back', () => {
+  it('with a new waiting time when the clock was set back', () => {
     waits.mail = 301
     look()
     lookAfter(-60 * MINUTE)
@@ -189,7 +189,7 @@ describe('an alert begins', () => {
     expect(theOnly().status).toBe('firing')
   })
 
-  it('in time when another process took over', () => {
+  it('on time when another process took over', () => {
     waits.mail = 301
     look()
     lookAfter(MAX_GAP_MS)
@@ -198,10 +198,10 @@ describe('an alert begins', () => {
   })
 })
 
-describe('an alert that fires', () => {
+describe('a firing alert', () => {
   beforeEach(fire)
 
-  it('shows how it is now, and is written only when there is something to show', () => {
+  it('shows the current value, and is stored only when that changes', () => {
     waits.mail = 720
     look()
     expect(theOnly().summary).toBe('mail: oldest job waits 12 min (limit 5 min)')
@@ -215,7 +215,7 @@ describe('an alert that fires', () => {
     })
   })
 
-  it('goes on under the name of the queue that is worst by now, and is resolved with the last', () => {
+  it('names the queue that is worst now, and is resolved with the last one', () => {
     waits.media = 600
     look()
     expect(theOnly()).toMatchObject({ queue: 'media', value: 600, transitions: 1 })
@@ -230,7 +230,7 @@ describe('an alert that fires', () => {
     expect(theOnly()).toMatchObject({ queue: 'mail', status: 'resolved', transitions: 2 })
   })
 
-  it('is resolved when its condition was clearly false for a while, and that is told', () => {
+  it('is resolved when its condition was clearly false for a while, and notifies', () => {
     waits.mail = 0
     watch(MINUTE)
     expect(theOnly()).toMatchObject({ status: 'firing', transitions: 1 })
@@ -239,7 +239,7 @@ describe('an alert that fires', () => {
     expect(theOnly().summary).toBe('mail: oldest job waits 5 min (limit 5 min)')
   })
 
-  it('needs half of the time that it took to fire, if that is longer', () => {
+  it('is resolved after half the time it took to fire, if that is longer', () => {
     rules = [{ ...LATE, forMs: 10 * MINUTE }]
     waits.mail = 0
     watch(5 * MINUTE)
@@ -248,7 +248,7 @@ describe('an alert that fires', () => {
     expect(theOnly().status).toBe('resolved')
   })
 
-  it('goes on while it hovers about its limit', () => {
+  it('keeps firing while the value hovers around its limit', () => {
     for (let n = 0; n < 20; n++) {
       waits.mail = n % 2 ? 310 : 290
       watch(MINUTE)
@@ -256,7 +256,7 @@ describe('an alert that fires', () => {
     expect(theOnly()).toMatchObject({ status: 'firing', transitions: 1 })
   })
 
-  it('goes on when its condition comes back before the calm is over: nobody is told', () => {
+  it('keeps firing without a notification when its condition returns too soon', () => {
     for (let n = 0; n < 20; n++) {
       waits.mail = 0
       watch(MINUTE)
@@ -266,7 +266,7 @@ describe('an alert that fires', () => {
     expect(theOnly()).toMatchObject({ status: 'firing', calmSince: null, transitions: 1 })
   })
 
-  it('is not resolved by what nobody saw', () => {
+  it('is not resolved by a gap in evaluations', () => {
     waits.mail = 0
     look()
     lookAfter(60 * MINUTE)
@@ -277,7 +277,7 @@ describe('an alert that fires', () => {
     expect(theOnly().status).toBe('resolved')
   })
 
-  it('is one and the same after an hour without anybody who looked', () => {
+  it('stays the same alert after an hour without evaluations', () => {
     lookAfter(60 * MINUTE)
     expect(theOnly()).toMatchObject({ status: 'firing', transitions: 1 })
   })
@@ -293,7 +293,7 @@ describe('an alert that fires', () => {
     expect(theOnly()).toMatchObject({ status: 'resolved', resolvedAt: new Date(now), transitions: 2 })
   })
 
-  it('may begin again once it is resolved', () => {
+  it('may fire again once it is resolved', () => {
     waits.mail = 0
     watch(MINUTE + TICK)
     waits.mail = 301
@@ -302,8 +302,8 @@ describe('an alert that fires', () => {
   })
 })
 
-describe('what waits to fire', () => {
-  it('is forgotten with its rule', () => {
+describe('a pending alert', () => {
+  it('is removed with its rule', () => {
     waits.mail = 301
     look()
     rules = []
@@ -312,14 +312,14 @@ describe('what waits to fire', () => {
   })
 })
 
-describe('an alert that is snoozed', () => {
+describe('a snoozed alert', () => {
   const until = () => theOnly().snoozed?.until.getTime() ?? 0
   beforeEach(() => {
     fire()
     mark({ snoozed: { until: new Date(now + 10 * MINUTE), by: 'Ada' } })
   })
 
-  it('fires again when the time is over and it still holds, once', () => {
+  it('fires again once when the snooze is over and its condition still holds', () => {
     watch(10 * MINUTE - TICK)
     expect(theOnly()).toMatchObject({ snoozed: { by: 'Ada' }, transitions: 1 })
     watch(TICK)
@@ -328,7 +328,7 @@ describe('an alert that is snoozed', () => {
     expect(theOnly().transitions).toBe(2)
   })
 
-  it('does not when it is calm by then, but when it comes back', () => {
+  it('fires again only when its condition returns, if that was false at the end of the snooze', () => {
     watch(10 * MINUTE - TICK)
     waits.mail = 0
     look()
@@ -347,8 +347,8 @@ describe('an alert that is snoozed', () => {
   })
 })
 
-describe('an alert that was acked', () => {
-  it('is told of no more until it is resolved', () => {
+describe('an acknowledged alert', () => {
+  it('does not notify again until it is resolved', () => {
     fire()
     mark({ acked: { at: new Date(now), by: 'Ada' } })
     watch(60 * MINUTE)
@@ -358,7 +358,7 @@ describe('an alert that was acked', () => {
     expect(theOnly()).toMatchObject({ status: 'resolved', acked: { by: 'Ada' }, transitions: 2 })
   })
 
-  it('fires again when it becomes about a queue that was fine when it was acked, once', () => {
+  it('fires again once when it reaches a queue that was fine when it was acknowledged', () => {
     waits.media = 400
     fire()
     mark({ acked: { at: new Date(now), by: 'Ada' } })
@@ -372,7 +372,7 @@ describe('an alert that was acked', () => {
     expect(theOnly()).toMatchObject({ acked: { by: 'Ada' }, transitions: 2 })
   })
 
-  it('stays so when another queue for which it held becomes the worst', () => {
+  it('stays acknowledged when another of its queues becomes the worst', () => {
     waits.media = 400
     fire()
     mark({ acked: { at: new Date(now), by: 'Ada' } })

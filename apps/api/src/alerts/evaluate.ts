@@ -53,7 +53,7 @@ export function evaluate(facts: Facts, rules: readonly Rule[], open: readonly Al
   return grouped(changes, open, now)
 }
 
-/** The queues of which nothing less grave need be said while this alert fires. */
+/** The queues for which less grave alerts are suppressed while this one fires. */
 function explainedBy({ kind, queue }: Rule, { heldFor }: Subject, facts: Facts): Iterable<string> {
   if (kind === 'stalled') return heldFor
   if (kind !== 'no_workers') return []
@@ -62,7 +62,7 @@ function explainedBy({ kind, queue }: Rule, { heldFor }: Subject, facts: Facts):
 }
 
 /**
- * An alert that fires joins the open group of its family, unless people have seen to all of that group: then it begins
+ * A firing alert joins the open group of its family, unless that group is acknowledged as a whole: then it starts
  * another one.
  */
 function grouped(changes: readonly AlertChange[], open: readonly AlertRow[], now: Date): AlertChange[] {
@@ -70,7 +70,7 @@ function grouped(changes: readonly AlertChange[], open: readonly AlertRow[], now
   const ended = new Set(
     changes.filter(({ after }) => after?.status === 'resolved').map(({ before }) => before),
   )
-  // A group whose last alert is resolved now goes on if a graver one fires now: so what has ended comes last.
+  // If the last alert of a group resolves while a graver one fires, the group continues: so ended alerts come last.
   for (const alert of [...open].sort((a, b) => Number(ended.has(a)) - Number(ended.has(b)))) {
     const family = FAMILIES[alert.kind]
     if (alert.status === 'firing' && !alert.acked && !alert.snoozed && !groups.has(family))
@@ -123,7 +123,7 @@ function goOn(before: AlertRow, rule: Rule, subject: Subject, now: Date): AlertC
   const isUnbroken = sinceLookMs >= 0 && sinceLookMs <= MAX_GAP_MS
   if (reading.state === 'holds') return hold(before, rule, subject, isUnbroken, now)
   if (before.status === 'pending') return { before, after: null }
-  // A graver alert fires for all that this one was about.
+  // A graver alert fires for every queue of this one.
   if (subject.isExplained) return { before, after: resolved(before, now) }
   if (reading.state === 'between')
     return before.calmSince ? { before, after: { ...before, calmSince: null } } : null

@@ -11,7 +11,7 @@ const REST_MS = 5_000
 const MAX_REST_MS = 10_000
 const REST_FACTOR = 5
 
-/** Over each channel. What comes on top is summed up in one message. */
+/** Limit per channel. Further alerts are summed up in one message. */
 export const MESSAGES_PER_MINUTE = 5
 const MINUTE_MS = 60_000
 
@@ -86,7 +86,7 @@ export class AlertEvaluator implements Service {
     for (const [nth, alerts] of messages(groups, MESSAGES_PER_MINUTE - sent.length).entries()) {
       try {
         await notify(notificationOf(alerts, open, now))
-        // Each message has a moment of its own, by which messages are counted.
+        // Each message gets a distinct time, by which messages are counted.
         const at = new Date(now.getTime() + nth)
         for (const { id, transitions } of alerts) await control.alerts.told(id, transitions, at)
       } catch (error) {
@@ -99,7 +99,7 @@ export class AlertEvaluator implements Service {
   }
 }
 
-/** One message for each group; the last one that is allowed has all that is left. None is allowed: they wait. */
+/** One message per group; the last allowed one contains all remaining groups. If none is allowed, they wait. */
 function messages(groups: readonly AlertRow[][], allowed: number): AlertRow[][] {
   if (allowed <= 0) return []
   if (groups.length <= allowed) return [...groups]

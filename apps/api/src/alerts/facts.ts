@@ -31,7 +31,7 @@ interface NewError extends Pick<FailureGroup, 'fingerprint' | 'topics' | 'queues
   readonly class: string
 }
 
-/** Errors that are looked at: more kinds of failures within an hour are one incident anyway. */
+/** How many errors are checked: more kinds of failures within an hour are one incident anyway. */
 const MAX_ERRORS = 100
 
 /** The facts for all rules, read once, without the internal queue and workers that serve nothing else. */
@@ -114,7 +114,7 @@ async function readErrors(
   const since = new Date(now.getTime() - NEW_ERROR_WINDOW_MS)
   const groups = await store.failures({ since, newSince: since, sort: 'largest', limit: MAX_ERRORS })
   const errors = groups
-    // A job that has been retried for days keeps its error in sight without a new one.
+    // A job that has been retried for days keeps an old error in the list.
     .filter(({ firstSeen }) => firstSeen >= since)
     .filter(({ queues }) => queues.some((queue) => queue !== INTERNAL_QUEUE))
     .map(toError)

@@ -22,10 +22,10 @@ export interface Notification {
   readonly path: string
 }
 
-/** What it means for a service that keeps incidents, one for each group. */
+/** A group of alerts, for services that keep one incident per group. */
 export interface NotifiedGroup {
   readonly id: string
-  /** `retrigger`: people saw to it, and must hear of it again. Null: nothing changes for the incident. */
+  /** `retrigger`: it was acknowledged, and people must be notified again. Null: the incident does not change. */
   readonly action: 'trigger' | 'retrigger' | 'acknowledge' | 'resolve' | null
   readonly summary: string
   readonly path: string
@@ -67,7 +67,7 @@ export function byGroup(rows: readonly AlertRow[]): AlertRow[][] {
   return [...groups.values()].sort((a, b) => Number(isFiring(b)) - Number(isFiring(a)))
 }
 
-/** `open`: all alerts of these groups that are not resolved, also those of which there is nothing new. */
+/** `open`: all unresolved alerts of these groups, including unchanged ones. */
 export function notificationOf(
   rows: readonly AlertRow[],
   open: readonly AlertRow[],

@@ -36,7 +36,7 @@ function facts(queues: Record<string, Partial<QueueFacts>>, changes: Partial<Fac
   }
 }
 
-/** As a store would have it after an evaluation. */
+/** The rows of a store after an evaluation. */
 function stored(changes: ReturnType<typeof evaluate>): AlertRow[] {
   return changes.flatMap(({ after }, n) =>
     after
@@ -46,7 +46,7 @@ function stored(changes: ReturnType<typeof evaluate>): AlertRow[] {
 }
 
 describe('an alert storm', () => {
-  it('of queues that lost their workers is one alert, which names them', () => {
+  it('of queues that lost their workers is one alert that names them', () => {
     const queues = {
       a: {},
       b: { waiting: 9 },
@@ -65,12 +65,12 @@ describe('an alert storm', () => {
     ])
   })
 
-  it('does not say that a paused queue has no worker, nor that an empty one has none', () => {
+  it('leaves out paused and empty queues without a worker', () => {
     const paused = { workers: 0, paused: { at: NOW, by: null, until: null } }
     expect(evaluate(facts({ paused, empty: { workers: 0, waiting: 0 } }), [WORKERS], [])).toEqual([])
   })
 
-  it('does not call a stalled queue late, but another one', () => {
+  it('reports a stalled queue only as stalled, and another one as late', () => {
     const queues = { stuck: {}, slow: { isStill: false } }
     const alerts = stored(evaluate(facts(queues), [LATE, STALLED], []))
     expect(alerts).toMatchObject([
@@ -79,7 +79,7 @@ describe('an alert storm', () => {
     ])
   })
 
-  it('calls it late while the alert that it is stalled has not fired', () => {
+  it('reports a queue as late until the alert that it is stalled fires', () => {
     const pending = rule('stalled', { forMs: MINUTE })
     const alerts = stored(evaluate(facts({ stuck: {} }), [LATE, pending], []))
     expect(alerts).toMatchObject([
@@ -88,7 +88,7 @@ describe('an alert storm', () => {
     ])
   })
 
-  it('goes on as the same group when a graver alert takes over from one that is explained by it', () => {
+  it('stays the same group when a graver alert replaces the one that it explains', () => {
     const [late] = stored(evaluate(facts({ stuck: {} }), [LATE], []))
     const changes = evaluate(facts({ stuck: {} }), [LATE, STALLED], late ? [late] : [])
     expect(changes.map(({ after }) => [after?.kind, after?.status, after?.groupId])).toEqual([
@@ -116,7 +116,7 @@ describe('an alert storm', () => {
     expect(new Set(alerts.map(({ groupId }) => groupId)).size).toBe(2)
   })
 
-  it('is joined by later alerts of the same cause, until people have seen to it', () => {
+  it('is joined by later alerts of the same cause until it is acknowledged', () => {
     const [first] = stored(evaluate(facts({ mail: {} }), [STALLED], [])) as [AlertRow]
     const both = [STALLED, rule('oldest_waiting', { id: 'slow', queue: 'slow', threshold: 300 })]
     const next = (open: AlertRow) =>
@@ -127,7 +127,7 @@ describe('an alert storm', () => {
     expect(next(acked)?.groupId).not.toBe(first.groupId)
   })
 
-  it('is told again when it reaches a queue that was fine when it was acked, or all of them', () => {
+  it('notifies again when it reaches a queue that was fine when it was acknowledged, or all queues', () => {
     const [alert] = stored(evaluate(facts({ a: { workers: 0 } }), [WORKERS], [])) as [AlertRow]
     const acked = { ...alert, acked: { at: NOW, by: 'ada' } }
     const more = facts({ a: { workers: 0 }, b: { workers: 0, waiting: 50 } })
@@ -136,7 +136,7 @@ describe('an alert storm', () => {
     expect(evaluate(all, [WORKERS], [acked])).toMatchObject([{ endsAck: true, after: { queue: null } }])
   })
 
-  it('is one message, and an incident that is acknowledged when all of it is', () => {
+  it('is one message, and one incident that is acknowledged with its last alert', () => {
     const rules = [STALLED, rule('oldest_waiting', { id: 'slow', queue: 'slow', threshold: 300 })]
     const rows = stored(evaluate(facts({ mail: {}, slow: { isStill: false } }), rules, []))
     const [first, second] = rows as [AlertRow, AlertRow]

@@ -18,7 +18,7 @@ function given() {
   return { ctx: from('192.0.2.1'), from, recorded, warned }
 }
 
-it('records so many a minute, says once that there are more, and begins anew', async () => {
+it('records a limited number per minute, says once that there are more, and starts again', async () => {
   const { from, recorded, warned } = given()
   let now = 0
   const attempts = new FailedAttempts({ monotonic: () => now })
@@ -34,7 +34,7 @@ it('records so many a minute, says once that there are more, and begins anew', a
   expect(recorded).toHaveBeenCalledTimes(301)
 })
 
-it('gives each network a share, so that a flood of one does not hide what comes from others', async () => {
+it('gives each network a share, so that a flood from one does not hide attempts from others', async () => {
   const { from, recorded, warned } = given()
   const attempts = new FailedAttempts({ monotonic: () => 0 })
   for (let n = 0; n < 1_000; n++)
@@ -49,7 +49,7 @@ it('gives each network a share, so that a flood of one does not hide what comes 
   expect(recorded).toHaveBeenLastCalledWith(other, 'pairings.refused', expect.anything())
 })
 
-it('records nothing that was our own fault, or that was not tried', async () => {
+it('does not record server errors and rate-limited attempts', async () => {
   const { ctx, recorded, warned } = given()
   const attempts = new FailedAttempts()
   for (const code of ['DATABASE_UNAVAILABLE', 'JWKS_UNAVAILABLE', 'RATE_LIMITED'] as const)

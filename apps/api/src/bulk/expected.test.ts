@@ -26,14 +26,14 @@ describe('a count', () => {
     )
   })
 
-  it('of all of them fits whoever was told "at least 100000"', () => {
+  it('of 100000 or more fits an expectation of "at least 100000"', () => {
     const told = 100_000
     for (const total of [100_000, 250_001])
       expect(() => assertExpected({ total, totalIsExact: true }, told)).not.toThrow()
     expect(() => assertExpected({ total: 80_000, totalIsExact: true }, told)).toThrow('80000 jobs match')
   })
 
-  it('of at least 100000 fits whoever was told so or more, and nobody who saw fewer', () => {
+  it('of at least 100000 fits the same expectation or a larger one, and no smaller one', () => {
     const counted = { total: 100_000, totalIsExact: false }
     for (const expected of [100_000, 5_000_000]) expect(() => assertExpected(counted, expected)).not.toThrow()
     expect(() => assertExpected(counted, 312)).toThrow('At least 100000 jobs match, but 312 were expected')

@@ -12,9 +12,9 @@ const RENEW_MS = 1_000
 const REST_MS = 20
 /** Spread bulk operations run a batch this often, or job by job. */
 const BATCH_EVERY_MS = 1_000
-/** While it runs, what became of its jobs is counted this often. */
+/** While an operation runs, the outcomes of its jobs are counted this often. */
 const LOOK_MS = 1_000
-/** Once it has ended and nothing changes, less and less often. */
+/** After its end, outcomes that do not change are counted less and less often, up to this pause. */
 const MAX_LOOK_MS = 30_000
 /** An operation that stops when jobs fail again must not be far ahead of them. */
 const MAX_IN_FLIGHT = 1_000
@@ -100,7 +100,7 @@ export class BulkRunner implements Service {
     }
   }
 
-  /** The next batch, or a look at what became of the jobs. False: there is nothing to do, or nothing soon. */
+  /** Runs the next batch, or counts outcomes. False: there is nothing to do now. */
   async #step(id: string, way: Way, signal: AbortSignal): Promise<boolean> {
     const { store, control } = this.#options
     const seen = await control.bulkOperations.get(id)
@@ -123,7 +123,7 @@ export class BulkRunner implements Service {
     return true
   }
 
-  /** One look after the other, until all jobs were looked at; then the next time is farther off if nothing changed. */
+  /** Counts outcomes until all jobs were covered; if nothing changed, the next count is later. */
   async #lookBack(seen: BulkOperationRow, way: Way, signal: AbortSignal): Promise<boolean> {
     const startedAt = this.#runtime.monotonic()
     await this.#look(seen, way)

@@ -43,7 +43,7 @@ function groupsOf({ id, message }: Sent): readonly Group[] {
   return [{ id: `test-${id}`, action: 'trigger', summary: message.summary, path: message.path }]
 }
 
-/** A test does not stay open. What was acknowledged must be closed first, or opening it again would tell no one. */
+/** A test does not stay open. An acknowledged incident is closed first: triggering it again would notify no one. */
 function actionsOf({ action }: Group, { message }: Sent): readonly Action[] {
   if (message.type === 'test') return ['trigger', 'resolve']
   if (action === 'retrigger') return ['resolve', 'trigger']

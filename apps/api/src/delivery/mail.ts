@@ -3,10 +3,10 @@ import { createTransport } from 'nodemailer'
 import { MESSAGE_TITLES, type Sent } from './alert-message.ts'
 import type { Outcome } from './outcome.ts'
 
-/** Of connecting, of the greeting, and of each answer. */
+/** Timeout for connecting, for the greeting, and for each response. */
 const TIMEOUT_MS = 10_000
 
-/** The mail server that an operator has configured: its address is not checked, as it comes from no user. */
+/** The mail server from the configuration. Its address is not checked, since no user enters it. */
 export interface MailOptions {
   /** smtp:// or smtps://, with user and password. */
   readonly url: string
@@ -60,7 +60,7 @@ interface SmtpError {
   readonly responseCode?: number
 }
 
-/** Only codes: an answer may quote the address or the user. */
+/** Only codes: a response may quote the address or the user. */
 function outcomeOf({ code = 'an error', responseCode }: SmtpError): Outcome {
   const error = `The mail server returned ${responseCode ?? code}`
   if (code === 'EAUTH') return { kind: 'refused', error: 'The mail server refused the user or the password' }

@@ -6,7 +6,7 @@ import { type Answer, Unanswered } from './post.ts'
 
 /** The result of one attempt. Errors are shown to everyone on call, so they quote no response. */
 export type Outcome =
-  /** For a phone: accepted by Expo. Whether it got further, its receipt says later. */
+  /** For a phone: accepted by Expo. Its receipt says later whether it arrived. */
   | { readonly kind: 'delivered'; readonly receiptId?: string | undefined }
   /** Another attempt may help. */
   | { readonly kind: 'failed'; readonly error: string; readonly retryAfterMs?: number | undefined }

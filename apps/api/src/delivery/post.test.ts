@@ -16,7 +16,7 @@ async function serve(listener: RequestListener): Promise<URL> {
 const never = new AbortController().signal
 const sent = { body: '{}', maxBytes: 1_000, signal: never }
 
-it('answers what was answered', async () => {
+it('returns the response', async () => {
   const url = await serve((request, response) => {
     response.writeHead(429, { 'retry-after': '7' }).end(request.headers['content-type'])
   })
@@ -33,12 +33,12 @@ it('follows no redirect', async () => {
   expect(requests).toBe(1)
 })
 
-it('gives up on those who do not answer', async () => {
+it('times out without a response', async () => {
   const url = await serve(() => {})
   await expect(post({ ...sent, url, timeoutMs: 100 })).rejects.toThrow('no response within 0.1 s')
 })
 
-it('does not wait for the end of an answer that never ends', async () => {
+it('does not wait for the end of an endless response', async () => {
   const url = await serve((_, response) => {
     response.writeHead(200)
     response.write('so far')
@@ -46,7 +46,7 @@ it('does not wait for the end of an answer that never ends', async () => {
   expect(await post({ ...sent, url, timeoutMs: 500 })).toMatchObject({ status: 200, text: 'so far' })
 })
 
-it('reads of a huge answer its beginning', async () => {
+it('reads only the beginning of a huge response', async () => {
   let hungUp = false
   const url = await serve((_, response) => {
     response.writeHead(200)
@@ -63,19 +63,19 @@ it('reads of a huge answer its beginning', async () => {
   await expect.poll(() => hungUp).toBe(true)
 })
 
-it('says why there is no answer', async () => {
+it('says why there is no response', async () => {
   const url = await serve((request) => request.socket.destroy())
   await expect(post({ ...sent, url })).rejects.toThrow('ECONNRESET')
   await expect(post({ ...sent, url: new URL('http://127.0.0.1:1/') })).rejects.toThrow('ECONNREFUSED')
 })
 
-it('can be given up', async () => {
+it('can be aborted', async () => {
   const controller = new AbortController()
   const url = await serve(() => controller.abort(new Error('the server stops')))
   await expect(post({ ...sent, url, signal: controller.signal })).rejects.toThrow('the server stops')
 })
 
-it('is made to the address that its lookup answers', async () => {
+it('connects to the address that its lookup returns', async () => {
   const { port } = await serve((request, response) => response.end(request.headers.host))
   const url = new URL(`http://pager.example:${port}/`)
   const answer = await post({

@@ -67,7 +67,7 @@ export class Sender {
     }
   }
 
-  /** A phone without the app is dropped, and a browser that was unsubscribed: they register when the app is back. */
+  /** Removes a phone without the app and an unsubscribed browser: they register again when the app is opened. */
   async record({ id, kind, address }: ChannelRow, outcome: Outcome): Promise<void> {
     const { channels } = this.#options.control
     const isGone = outcome.kind === 'gone'

@@ -9,7 +9,7 @@ import { MESSAGE_TITLES, type Sent } from './alert-message.ts'
 import type { Outcome } from './outcome.ts'
 import { type Means, sendContent } from './webhook.ts'
 
-/** How long a push service keeps a message for a browser that is off: later it is no news. */
+/** How long a push service keeps a message for a browser that is off: after that the alert is old news. */
 const TTL_SECONDS = 4 * 3_600
 /** A push service takes 4,096 bytes, some of which encryption needs. */
 const MAX_BODY = 1_000
@@ -23,9 +23,9 @@ export interface WebPushOptions {
   readonly control: Control
   /** For subscriptions of admins, who may make channels of any kind. */
   readonly guard: AddressGuard
-  /** For those of all others: every caller who may read jobs registers an address, and learns how sending went. */
+  /** For all other subscriptions: every caller who may read jobs can register an address and see how sending went. */
   readonly publicGuard: AddressGuard
-  /** Whom a push service may ask about messages: a URL or an e-mail address. */
+  /** A contact for operators of push services: a URL or an e-mail address. */
   readonly contact: string
 }
 
@@ -70,7 +70,7 @@ export class WebPush {
     const content = { url: new URL(endpoint), headers: Object.fromEntries(lowerCased), body: body ?? '' }
     const holder = await this.#options.control.tokens.get(channel.tokenId ?? '')
     const outcome = await sendContent(content, { ...means, guard: this.#guardOf(holder?.role ?? null) })
-    // Such as 404: other services say that with 410 only.
+    // Some push services return 404 instead of 410 for an unknown subscription.
     const isUnknown = outcome.kind === 'refused' && outcome.error.startsWith('The receiver returned 404')
     return isUnknown ? { kind: 'gone', error: outcome.error } : outcome
   }
@@ -86,7 +86,7 @@ export class WebPush {
   }
 }
 
-/** Of the messages about a group, a push service keeps only the last for a browser that is off. */
+/** For a browser that is off, a push service keeps only the last message about a group. */
 function topicOf({ message: { groups } }: Sent) {
   const [group, ...others] = groups
   return group && others.length === 0 ? { topic: group.id.replaceAll('-', '').slice(0, 32) } : {}

@@ -74,7 +74,7 @@ function escapeSlack(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
 }
 
-/** Of a message that nothing is wrong, or no more; and of an alert, unless its channel says otherwise. */
+/** The priority of tests and resolved alerts, and of firing alerts unless the channel sets another. */
 const NTFY_DEFAULT = 3
 const NTFY_HIGH = 4
 const NTFY_TAGS = { 'alert.firing': 'rotating_light', 'alert.resolved': 'white_check_mark' } as const

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { Batcher } from './batcher.ts'
 
-/** A batcher whose batches end when the test says so. */
+/** A batcher whose batches are finished by the test. */
 function aBatcher(options: { maxItems?: number; maxAtOnce?: number; maxSize?: number } = {}) {
   const batches: { items: readonly string[]; end: (error?: Error) => void }[] = []
   const work = (items: readonly string[]) =>
@@ -22,7 +22,7 @@ function aBatcher(options: { maxItems?: number; maxAtOnce?: number; maxSize?: nu
 const turn = () => new Promise<void>((resolve) => setImmediate(resolve))
 
 describe('a batcher', () => {
-  it('takes together what comes in one turn, and answers each', async () => {
+  it('batches the items of one turn of the event loop, and returns a result for each', async () => {
     const { batcher, batches, items } = aBatcher()
     const answers = Promise.all(['a', 'b', 'c'].map((item) => batcher.add(item)))
     await turn()
@@ -31,7 +31,7 @@ describe('a batcher', () => {
     expect(await answers).toEqual(['A', 'B', 'C'])
   })
 
-  it('collects what comes while it works', async () => {
+  it('collects items while a batch is under way', async () => {
     const { batcher, batches, items } = aBatcher()
     const first = batcher.add('a')
     await turn()
@@ -46,7 +46,7 @@ describe('a batcher', () => {
     expect(await others).toEqual(['B', 'C'])
   })
 
-  it('works on as many batches at once as it may', async () => {
+  it('runs at most the allowed number of batches at once', async () => {
     const { batcher, batches, items } = aBatcher({ maxItems: 2, maxAtOnce: 2 })
     const answers = Promise.all(['a', 'b', 'c', 'd', 'e'].map((item) => batcher.add(item)))
     await turn()
@@ -62,7 +62,7 @@ describe('a batcher', () => {
     expect(await answers).toEqual(['A', 'B', 'C', 'D', 'E'])
   })
 
-  it('keeps to a size, but takes at least one', async () => {
+  it('limits the size of a batch, but takes at least one item', async () => {
     const { batcher, batches, items } = aBatcher({ maxSize: 4, maxAtOnce: 9 })
     const answers = Promise.all(['aa', 'bb', 'c', 'dddddd', 'e'].map((item) => batcher.add(item)))
     await turn()
@@ -71,7 +71,7 @@ describe('a batcher', () => {
     await answers
   })
 
-  it('is flushed when all that was added has been handled, also what waits', async () => {
+  it('is flushed when every added item has been handled, including waiting ones', async () => {
     const { batcher, batches, items } = aBatcher({ maxItems: 2 })
     const failed = batcher.add('a').catch(() => 'failed')
     const answers = Promise.all(['b', 'c'].map((item) => batcher.add(item)))
@@ -90,7 +90,7 @@ describe('a batcher', () => {
     await batcher.flush()
   })
 
-  it('fails those of a batch, and goes on with the next', async () => {
+  it('fails the items of a failed batch, and continues with the next batch', async () => {
     const { batcher, batches } = aBatcher()
     const failed = Promise.allSettled([batcher.add('a'), batcher.add('b')])
     await turn()

@@ -6,19 +6,19 @@ import { Batcher } from './batcher.ts'
 
 export type Stored = Enqueued | OncueError
 
-/** What goes to the database together: up to a thousand small jobs, or a few large ones. */
+/** The size of one transaction: up to a thousand small jobs, or a few large ones. */
 const MAX_BYTES = 1_000_000
 const BYTES_BESIDE_PAYLOAD = 1_000
 
-/** In metrics, those that are not listed: no queue can have this name. */
+/** All other queues in metrics. No queue can have this name. */
 export const OTHER_QUEUES = '*'
 
 /**
- * Stores jobs that have nothing to do with each other. Those of many callers at one moment share a transaction,
- * and one that cannot be stored does not keep out the rest.
+ * Stores independent jobs. Concurrent callers share a transaction, and a job that cannot be stored does not keep out
+ * the rest.
  */
 export class Enqueuer {
-  /** How many this process stored, by queue; those of too many queues together. */
+  /** How many jobs this process stored, by queue; beyond a limit, the other queues are counted together. */
   readonly stored = new Map<string, number>()
   readonly #store: Store
   readonly #batches: Batcher<readonly NewJob[], Stored[]>
@@ -27,7 +27,7 @@ export class Enqueuer {
     this.#store = store
     this.#batches = new Batcher((requests) => this.#storeTogether(requests), {
       maxItems: 100,
-      // One is written while the answers of the other are sent.
+      // One batch is written while the responses of the other are sent.
       maxAtOnce: 2,
       runtime,
       maxSize: MAX_BYTES,
@@ -35,7 +35,7 @@ export class Enqueuer {
     })
   }
 
-  /** Each by itself: answers what became of it. */
+  /** Stores each job independently, and returns an id or an error for each. */
   storeEach(jobs: readonly NewJob[]): Promise<Stored[]> {
     return jobs.length === 0 ? Promise.resolve([]) : this.#batches.add(jobs)
   }
@@ -68,13 +68,13 @@ export class Enqueuer {
     })
   }
 
-  /** In as few transactions as possible: halves, until those at fault stand alone. */
+  /** Uses as few transactions as possible: a failed batch is halved until the faulty jobs are alone. */
   async #storeBisected(jobs: readonly NewJob[]): Promise<Stored[]> {
     try {
       return await this.storeAll(jobs)
     } catch (error) {
       if (!isOncueError(error)) throw error
-      // What may succeed later failed for all of these alike; others of the batch may be stored by now.
+      // A retryable error concerns all of these jobs; other parts of the batch may already be stored.
       if (error.retryable || jobs.length === 1) return jobs.map(() => error)
       const middle = Math.ceil(jobs.length / 2)
       const first = await this.#storeBisected(jobs.slice(0, middle))

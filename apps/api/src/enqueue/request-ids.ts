@@ -3,7 +3,7 @@ import { type JobId, LIMITS, type NewJob } from '@oncue/core'
 import type { Store } from '@oncue/db'
 import { type Runtime, systemRuntime } from '@oncue/runtime'
 
-/** What of a request id is kept: its time and the counter behind it, so that jobs keep the order of their requests. */
+/** The part of a request id that is kept: time and counter, so that jobs keep the order of their requests. */
 const KEPT = 'xxxxxxxx-xxxx-7xxx-8xxx-'.length
 /** The rest of an id. */
 const HEX_DIGITS = 12
@@ -28,9 +28,9 @@ export class RequestIds {
   }
 
   /**
-   * The job as it is to be stored. A key of the caller's own decides by itself. A job with a unique key may stand for
-   * another one, and the clock of a client may be wrong: these get an idempotency key instead of an id. A repeat gets
-   * both: at the first attempt the clock may have been right, or wrong, as it is not now.
+   * The job as it is stored. If the caller sent an idempotency key, only that counts. A job with a unique key may
+   * return another job, and a client's clock may be wrong: these get an idempotency key instead of a derived id. A
+   * repeat gets both, because at the first attempt the clock may have been right or wrong, unlike now.
    */
   apply(job: NewJob, holder: string, requestId: JobId, isRepeat: boolean): NewJob {
     if (job.idempotencyKey !== null) return job

@@ -11,7 +11,7 @@ export function formatDuration(ms: number): string {
   return `${Math.trunc(ms / DAY_MS)} d`
 }
 
-/** `14%`. What is more than nothing is never `0%`. */
+/** `14%`. A share above zero is never `0%`. */
 export function formatPercent(rate: number): string {
   return rate > 0 && rate < 0.01 ? '<1%' : `${Math.round(rate * 100)}%`
 }

@@ -23,20 +23,20 @@ const sample = (
 describe('a sparkline', () => {
   const waitingOf = ({ whole }: GaugeSample) => whole.waiting
 
-  it('shows the last minutes, the last of them as it is now', () => {
+  it('shows the last minutes and ends with the current state', () => {
     const samples = Array.from({ length: 60 }, (_, n) => sample(n, n))
     const spark = sparkOf(sample(59, 1_000), samples)(waitingOf)
     expect(spark).toHaveLength(SPARK_MINUTES)
     expect(spark).toEqual([...Array.from({ length: SPARK_MINUTES - 1 }, (_, n) => 30 + n), 1_000])
   })
 
-  it('goes on with what was known last where nobody looked, and begins with nothing', () => {
+  it('repeats the last sample where one is missing, and begins with zero', () => {
     const spark = sparkOf(sample(29, 9), [sample(2, 5), sample(5, 7)])(waitingOf)
     expect(spark.slice(0, 8)).toEqual([0, 0, 5, 5, 5, 7, 7, 7])
     expect(spark.slice(-2)).toEqual([7, 9])
   })
 
-  it('of a queue is empty where a sample has nothing of it', () => {
+  it('of a queue is zero where a sample does not contain it', () => {
     const samples = [sample(27, 5, { mail: gauge(5) }), sample(28, 5, { media: gauge(5) })]
     const spark = sparkOf(sample(29, 9), samples)((seen) => gaugeIn(seen, 'mail').waiting)
     expect(spark.slice(-3)).toEqual([5, 0, 0])
@@ -44,7 +44,7 @@ describe('a sparkline', () => {
 })
 
 describe('the points of a chart', () => {
-  it('are the minutes themselves, those without a sample left out', () => {
+  it('are the minutes with a sample', () => {
     const points = pointsOf([sample(0, 1), sample(2, 3)], null, 1)
     expect(points).toEqual([
       { minute: at(0), ...gauge(1) },
@@ -52,7 +52,7 @@ describe('the points of a chart', () => {
     ])
   })
 
-  it('of several minutes are the worst of each: most that waits, fewest workers', () => {
+  it('of several minutes are the worst of them: most waiting, fewest workers', () => {
     const samples = [
       sample(4, 1, {}, 2),
       sample(5, 1, {}, 3),
@@ -67,7 +67,7 @@ describe('the points of a chart', () => {
     ])
   })
 
-  it('of a queue do not know its workers while it was empty', () => {
+  it('of a queue have no worker count while it was empty', () => {
     const samples = [sample(0, 1, { mail: gauge(1, 4) }), sample(1, 1), sample(2, 1)]
     const empty = { waiting: 0, running: 0, oldestMs: 0, workers: null, slots: null }
     expect(pointsOf(samples, 'mail', 1)).toEqual([

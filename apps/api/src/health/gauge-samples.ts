@@ -6,7 +6,7 @@ import { type Capacity, WorkerCapacity } from './worker-capacity.ts'
 const MINUTE_MS = 60_000
 const EMPTY: Gauge = { waiting: 0, running: 0, oldestMs: 0, workers: 0, slots: 0 }
 
-/** How full everything is now. */
+/** The current backlog and capacity. */
 export function sampleGauges(
   now: Date,
   queues: readonly QueueOverview[],

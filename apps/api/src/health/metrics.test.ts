@@ -17,7 +17,7 @@ describe('a histogram for Prometheus', () => {
         ?.slice(name.length + 1),
     )
 
-  it('counts what took at most so long, and the last bucket in +Inf alone', () => {
+  it('counts cumulatively, with the last bucket only in +Inf', () => {
     const text = writeHistogram('t', 'Times', countsOf(0, 2, 500, 500, 10 ** 9))
     expect(text.split('\n').slice(0, 2)).toEqual(['# HELP t Times', '# TYPE t histogram'])
     expect(numberAt(text, 't_bucket{le="0.001"}')).toBe(1)
@@ -29,7 +29,7 @@ describe('a histogram for Prometheus', () => {
     expect(numberAt(text, 't_count')).toBe(5)
   })
 
-  it('knows the sum to a fifth', () => {
+  it('estimates the sum to within a fifth', () => {
     const text = writeHistogram('t', 'Times', countsOf(1_000, 5_000, 60_000))
     expect(numberAt(text, 't_sum')).toBeGreaterThan(66 * 0.8)
     expect(numberAt(text, 't_sum')).toBeLessThan(66 * 1.2)

@@ -14,7 +14,7 @@ interface Case {
   readonly waitedMs?: number
   readonly capacity?: number
   readonly isPaused?: boolean
-  /** Minutes ago → what ended then. */
+  /** Jobs that ended, by how many minutes ago. */
   readonly ended?: Readonly<
     Record<number, { completed?: number; failed?: number; cancelled?: number; retried?: number }>
   >
@@ -37,22 +37,22 @@ const enough = { completed: FAILURE_MIN_RUNS - 2, failed: 2 }
 
 const CASES: [what: string, given: Case, state: QueueState][] = [
   ['nothing to do', {}, 'idle'],
-  ['nothing to do, and nobody there', { capacity: 0 }, 'idle'],
-  ['nothing to do since a while', { ended: { 6: { completed: 1 } } }, 'idle'],
+  ['nothing to do, and no worker', { capacity: 0 }, 'idle'],
+  ['nothing to do for a while', { ended: { 6: { completed: 1 } } }, 'idle'],
   ['something was done just now', { ended: { 5: { completed: 1 } } }, 'ok'],
   ['something runs', { running: 1 }, 'ok'],
   ['something waits', { waiting: 1, waitedMs: 10 * SECOND }, 'ok'],
   ['something waits as long as it may', { waiting: 1, waitedMs: 300 * SECOND }, 'ok'],
-  ['something waits, and nobody is there', { waiting: 1, waitedMs: 0, capacity: 0 }, 'stalled'],
+  ['something waits, and there is no worker', { waiting: 1, waitedMs: 0, capacity: 0 }, 'stalled'],
   ['something waits for long, while others are done', { ...LATE, ended: { 1: { completed: 1 } } }, 'late'],
   ['something waits for long, while all others fail', { ...LATE, ended: { 1: { failed: 50 } } }, 'late'],
   ['something waits for long, and nothing is done', LATE, 'stalled'],
-  ['the same while a run takes long', { ...LATE, running: 10 }, 'stalled'],
+  ['something waits for long, while a run takes long', { ...LATE, running: 10 }, 'stalled'],
   ['the last one was done five minutes ago', { ...LATE, ended: { 5: { completed: 1 } } }, 'late'],
   ['the last one was done before that', { ...LATE, ended: { 6: { completed: 1 } } }, 'stalled'],
   ['others were merely cancelled', { ...LATE, ended: { 0: { cancelled: 9 } } }, 'stalled'],
-  ['somebody paused it', { ...LATE, isPaused: true, capacity: 0 }, 'paused'],
-  ['somebody paused it because all fail', { isPaused: true, ended: { 1: { failed: 50 } } }, 'paused'],
+  ['it is paused', { ...LATE, isPaused: true, capacity: 0 }, 'paused'],
+  ['it is paused because all fail', { isPaused: true, ended: { 1: { failed: 50 } } }, 'paused'],
   ['too many fail', { ended: { 14: enough } }, 'failing'],
   ['all runs fail, and their jobs are retried', { ended: { 1: { retried: FAILURE_MIN_RUNS } } }, 'failing'],
   ['too many failed a while ago', { ended: { 15: enough } }, 'idle'],
@@ -70,14 +70,14 @@ const late = (threshold: number, queue: string | null = null, enabled = true) =>
   ({ kind: 'oldest_waiting', threshold, queue, enabled }) as const
 
 describe('thresholds', () => {
-  it('are the usual ones without rules', () => {
+  it('are the defaults without rules', () => {
     expect(thresholdsOf([])).toEqual({
       oldestWaitingSeconds: DEFAULT_ALERT_RULES.oldest_waiting.threshold,
       failureRate: DEFAULT_ALERT_RULES.failure_rate.threshold,
     })
   })
 
-  it('are those of the strictest rule that is enabled', () => {
+  it('are those of the strictest enabled rule', () => {
     const rules = [late(120), late(60), late(1, null, false)]
     expect(thresholdsOf(rules).oldestWaitingSeconds).toBe(60)
     expect(thresholdsOf(rules).failureRate).toBe(DEFAULT_ALERT_RULES.failure_rate.threshold)
@@ -88,7 +88,7 @@ describe('thresholds', () => {
     const rules = [late(120), late(30, 'payments')]
     expect(thresholdsOf(rules, 'payments').oldestWaitingSeconds).toBe(30)
     expect(thresholdsOf(rules, 'mail').oldestWaitingSeconds).toBe(120)
-    // Nor do those of the whole.
+    // A rule of one queue does not change the general thresholds either.
     expect(thresholdsOf(rules).oldestWaitingSeconds).toBe(120)
   })
 })

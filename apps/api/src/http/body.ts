@@ -5,26 +5,26 @@ import type { Principal } from '../auth/principal.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Bytes that its body may have. */
+    /** The most bytes that its body may have. */
     maxBody: number
   }
 }
 
-/** Who signs in has a token or a code to send. */
+/** For signing in, which sends a token or a code. */
 export const SIGN_IN_BYTES = 16 * 1_024
-/** A thousand ids, or the longest list of topics: what most procedures take. */
+/** Enough for a thousand ids, or the longest list of topics: the limit of most procedures. */
 const SMALL_BODY = 256 * 1_024
-/** The largest payload, however its characters are escaped within reason. */
+/** Enough for the largest payload, with room for escaped characters. */
 export const JOB_BODY = 2 * 1_048_576
 /** A batch of 1,000 jobs, or a few large ones. */
 export const BATCH_BODY = 10 * 1_048_576
 
-/** Deeper than any input of ours; a payload has 200 at most. Parsed, ten megabytes of brackets fill a gigabyte. */
+/** Deeper than any valid input: payloads have at most 200 levels. 10 MB of brackets would parse into 1 GB. */
 const MAX_DEPTH = 256
 
 /**
- * Sets what the body may have before any of it is read: only those who may enqueue send much, and only with a
- * token of their own, not by a cookie. PAYLOAD_TOO_LARGE if it says that it has more.
+ * Sets the size limit before the body is read. Only callers who may enqueue can send large bodies, and the largest
+ * ones only with a token, not with a cookie. PAYLOAD_TOO_LARGE if content-length exceeds the limit.
  */
 export function limitBody(
   request: FastifyRequest,
@@ -45,7 +45,7 @@ const [QUOTE, BACKSLASH, OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = Buf
 type Done = (error: Error | null, body?: unknown) => void
 type Parse = (request: FastifyRequest, text: string, done: Done) => void
 
-/** Reads JSON up to `maxBody`: fastify's own limit is the same for all who call a route. */
+/** Reads JSON up to `maxBody`. Fastify's own limit would be the same for every caller of a route. */
 export function readBodies(app: FastifyInstance, parse: Parse): void {
   if (app.hasContentTypeParser('application/json')) app.removeContentTypeParser('application/json')
   app.addContentTypeParser('application/json', (request, payload, done) =>
@@ -78,7 +78,7 @@ function readText(
   payload.on('data', onData).on('end', onEnd).on('error', onError)
 }
 
-/** By its bytes, before anything is parsed. */
+/** Counts brackets in the bytes, before anything is parsed. */
 function isTooDeep(body: Buffer): boolean {
   let depth = 0
   let inText = false

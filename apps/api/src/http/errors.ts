@@ -4,7 +4,7 @@ import type { Logger } from '@oncue/runtime'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { isOurFault, toOncueError, toPublicError } from '../errors.ts'
 
-/** Logs an error, sets the status, and answers what the caller may know of it. */
+/** Logs an error, sets the status, and returns the error that the caller may see. */
 export function answerError(log: Logger, error: unknown, request: FastifyRequest, reply: FastifyReply) {
   logError(log, error, request)
   const known = toPublicError(error, request.id)
@@ -12,7 +12,7 @@ export function answerError(log: Logger, error: unknown, request: FastifyRequest
   return known
 }
 
-/** What the caller did wrong is the caller's to read; what we did wrong is ours. */
+/** Server errors are logged as errors. The caller reads its own mistakes in the response: they are logged at debug. */
 export function logError(log: Logger, error: unknown, { id, method, url }: FastifyRequest): void {
   const known = toOncueError(error)
   // Without the query, which may hold a payload.
@@ -21,7 +21,7 @@ export function logError(log: Logger, error: unknown, { id, method, url }: Fasti
   else log.debug({ ...fields, reason: known.message }, 'request rejected')
 }
 
-/** What is no HTTP, or far too much of it, never becomes a request. */
+/** For data that is not valid HTTP, or whose head is too large: Fastify makes no request of it. */
 export function answerClientError(_: Error, socket: Socket): void {
   if (!socket.writable) return
   const error = new OncueError('INVALID_INPUT', 'The request is not valid HTTP, or its head is too large', {

@@ -8,7 +8,7 @@ import { SIGN_IN_BYTES } from './body.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Who asks, and what a procedure needs. */
+    /** The caller, and the services that procedures need. */
     api: ApiContext
   }
 }
@@ -22,10 +22,9 @@ export interface RateLimits {
 const MINUTE_MS = 60_000
 
 /**
- * Finds out who sends each request of this scope, and how much they sent already: those with a valid token
- * are counted by it, all others by their address; so whoever floods from an address shuts out nobody there who
- * has a token. Who showed something bad is told by the procedure (`denied`), because only there tRPC and REST
- * can each say it in their way.
+ * Identifies the caller of each request in this scope, and applies rate limits: by token for callers with a valid one,
+ * by address for all others, so that a flood from an address does not lock out callers there who have a token. Bad
+ * credentials are reported by the procedure (`denied`), because tRPC and REST report errors differently.
  */
 export function identifyRequests(app: FastifyInstance, services: Services, limits: RateLimits): void {
   const byAddress = app.createRateLimit({
@@ -57,7 +56,7 @@ function callsOf({ params }: FastifyRequest): number {
   return typeof path === 'string' ? path.split(',').length : 1
 }
 
-/** Written out: published declarations do not bring along what a plugin adds to Fastify. */
+/** Written out, because published declarations lack what a plugin adds to Fastify. */
 type Count =
   | { readonly isAllowed: true }
   | {

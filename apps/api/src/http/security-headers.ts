@@ -1,4 +1,4 @@
-/** React Native for Web writes styles into the page; nothing else comes from anywhere but here. */
+/** React Native for Web needs inline styles; everything else comes from this server only. */
 const CONTENT_SECURITY_POLICY = [
   "default-src 'self'",
   "style-src 'self' 'unsafe-inline'",
@@ -11,13 +11,13 @@ const CONTENT_SECURITY_POLICY = [
   "frame-ancestors 'none'",
 ].join('; ')
 
-/** With every answer. Written out, since a plugin would put them together anew for each. */
+/** Sent with every response. Constants, since a plugin would build them anew for each. */
 export const SECURITY_HEADERS = {
   'content-security-policy': CONTENT_SECURITY_POLICY,
   'cross-origin-opener-policy': 'same-origin',
   'cross-origin-resource-policy': 'same-origin',
   'referrer-policy': 'no-referrer',
-  // Browsers heed it over https only. Other hosts of the same domain are not ours to decide for.
+  // Browsers apply it over https only. Without includeSubDomains, since other hosts of the domain are not ours.
   'strict-transport-security': 'max-age=31536000',
   'x-content-type-options': 'nosniff',
   'x-frame-options': 'DENY',

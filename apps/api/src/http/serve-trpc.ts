@@ -21,13 +21,13 @@ const METHODS = { mutation: 'POST', query: 'GET', subscription: 'GET' } as const
 
 interface Call {
   readonly path: string
-  /** None: a subscription. */
+  /** Absent for a subscription. */
   readonly procedure?: Named<Query | Mutation> | undefined
-  /** Why it will not be done. */
+  /** Why the call is refused. */
   readonly refusal?: unknown
 }
 
-/** What tRPC will run, and whether this caller may: known before anything of the input is read. */
+/** The procedure that tRPC will run, and whether the caller may call it, before any input is read. */
 async function callOf(api: ApiContext, path: string, method: string): Promise<Call> {
   const procedure = BY_PATH.get(path)
   if (!procedure)
@@ -46,16 +46,16 @@ async function callOf(api: ApiContext, path: string, method: string): Promise<Ca
 }
 
 /**
- * tRPC's adapter makes a Request, a Response and their streams for each call, which takes longer than an enqueue.
- * So a single call, as most are, is served here in the same words. Batches, subscriptions and whatever is odd
- * go to the adapter.
+ * tRPC's adapter creates a Request, a Response and their streams for each call, which takes longer than an enqueue.
+ * So a single call, the usual case, is served here with the same response. Batches, subscriptions and unusual
+ * requests go to the adapter.
  */
 export async function serveTrpc(app: FastifyInstance, { log }: Services): Promise<void> {
   app.setErrorHandler<Error, TrpcRoute>((error, request, reply) => {
     const known = answerError(log, error, request as FastifyRequest, reply)
     return reply.send(toErrorBody(known, request.params.path))
   })
-  // The adapter takes the text, and so do we: fastify must not parse it.
+  // Both the adapter and this fast path need the text, so Fastify must not parse it.
   readBodies(app, (_, text, done) => done(null, text))
   app.decorateRequest('calls')
 
@@ -97,12 +97,12 @@ export async function serveTrpc(app: FastifyInstance, { log }: Services): Promis
         router: appRouter,
         maxBatchSize: MAX_CALLS,
         createContext: () => request.api,
-        // Beside what tRPC says itself about a stream.
+        // In addition to tRPC's own headers for streams.
         responseMeta: () => ({ headers: new Headers({ 'cache-control': 'no-store' }) }),
         onError: ({ error }) => logError(log, error, request as FastifyRequest),
         req: request,
         res: reply,
-        // The adapter decodes once more, and would find commas that were not counted.
+        // The adapter decodes the path once more, and would find commas that were not counted.
         path: encodeURIComponent(path),
       })
     },
@@ -111,7 +111,7 @@ export async function serveTrpc(app: FastifyInstance, { log }: Services): Promis
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Of tRPC, in the order of the path. */
+    /** Calls of a tRPC request, in the order of the path. */
     calls: readonly Call[]
   }
 }

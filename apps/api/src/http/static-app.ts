@@ -9,7 +9,7 @@ const HASHED = /[-.][0-9a-f]{8,}\./
 const FOREVER = 'public, max-age=31536000, immutable'
 const ASK_EACH_TIME = 'no-cache'
 
-/** What is never a page of the app, however it is spelled. */
+/** Paths that are never pages of the app, in any case. */
 const NOT_THE_APP = /^\/(api|trpc|docs|metrics|healthz|readyz|openapi\.json)(\/|$)/
 
 /** Serves the app's web build, whose own router knows the pages: a path that looks like one gets its index.html. */
@@ -19,7 +19,7 @@ export async function serveApp(app: FastifyInstance, folder: string): Promise<vo
     await app.register(fastifyStatic, {
       root: folder,
       cacheControl: false,
-      // Beside each file its build has it compressed.
+      // The build has a compressed copy beside each file.
       preCompressed: true,
       setHeaders: (reply, path) => {
         void reply.header('cache-control', HASHED.test(basename(path)) ? FOREVER : ASK_EACH_TIME)
@@ -27,9 +27,9 @@ export async function serveApp(app: FastifyInstance, folder: string): Promise<vo
     })
   }
   app.setNotFoundHandler((request, reply) => {
-    // Not by URL, which throws for what any client can send, such as `//`.
+    // Not with URL, which throws for paths such as `//`.
     const [pathname = '/'] = request.url.split('?', 1)
-    // A queue may be named mail.v2: who follows a link asks for a page, who misses a file does not.
+    // A queue may be named mail.v2: a browser that follows a link accepts HTML, a request for a missing file does not.
     const looksLikePage = extname(pathname) === '' || request.headers.accept?.includes('text/html') === true
     const isPage =
       (request.method === 'GET' || request.method === 'HEAD') && looksLikePage && !NOT_THE_APP.test(pathname)

@@ -10,6 +10,6 @@ it.each<[string, unknown]>([
   ['dates in objects and lists', { items: [{ created: day, finishedAt: null }, { created: day }] }],
   ['names with dots and backslashes', { 'a.b': { 'c\\': day, 'd\\.e': [day] } }],
   ['names of the language', { constructor: { prototype: 1 }, at: day }],
-])('superjson reads what we answer: %s', (_, value) => {
+])('superjson reads our output: %s', (_, value) => {
   expect(superjson.deserialize(JSON.parse(JSON.stringify(encodeDates(value))))).toEqual(value)
 })

@@ -8,8 +8,8 @@ type Wrapped = { readonly json: unknown; readonly meta?: unknown }
 const MAX_MARKS = 20_000
 
 /**
- * superjson, for dates and values that are undefined. It would build whatever a request names, such as an array of
- * a hundred million zeros or a Set in quadratic time, so all else is refused before it reads anything.
+ * superjson, for dates and undefined values only. It would build anything that a request names, such as an array of
+ * a hundred million zeros or a Set in quadratic time, so all other types are refused before it reads the input.
  */
 export const transformer = {
   input: { serialize: superjson.serialize, deserialize: readInput },
@@ -42,7 +42,7 @@ function readInput(value: unknown): unknown {
   }
 }
 
-/** Every marked value is there and a property of its own: superjson would make a list as long as a path says. */
+/** Every marked value must exist as an own property: superjson would extend a list to the index of any path. */
 function assertMarks(json: unknown, values: unknown): void {
   if (!isRecord(values)) throw wrongMeta('must have the types of values by their paths')
   const marks = Object.entries(values)

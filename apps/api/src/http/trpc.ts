@@ -21,7 +21,7 @@ const PING_MS = 15_000
 
 const t = initTRPC.context<ApiContext>().create({
   transformer,
-  // Beside tRPC's own, every error has ours: the same fields as in REST.
+  // In addition to tRPC's fields, every error has ours, as in REST.
   errorFormatter: ({ shape, error, ctx }) =>
     toShape(toPublicError(error, ctx?.request.id ?? 'unknown'), shape.data.path),
   sse: {
@@ -39,7 +39,7 @@ function toShape(error: OncueError, path: string | undefined) {
   }
 }
 
-// One call as tRPC writes it, for those that are served without its adapter.
+// The format of a single call, for those that are served without tRPC's adapter.
 export const readInput = transformer.input.deserialize
 export function toResultBody(output: unknown): unknown {
   return { result: { data: transformer.output.serialize(output) } }
@@ -124,14 +124,14 @@ async function* messages<Message>(source: AsyncIterable<{ id: string; message: M
   try {
     for await (const { id, message } of source) yield tracked(id, message)
   } catch (error) {
-    // An abort ends the stream without a word that it is complete: a client that is still there comes back.
+    // An abort ends the stream without a final message, so that a client that is still there reconnects.
     throw isAbort(error) ? error : toTrpcError(error)
   }
 }
 
 /**
- * tRPC asks for the next message before the last one is sent, and awaits it afterwards, if at all. A stream
- * that fails in between would be an unhandled rejection, and would end the process.
+ * tRPC requests the next message before the last one is sent, and awaits it later, if at all. A stream that fails in
+ * between would cause an unhandled rejection and end the process.
  */
 function handled<Message>(source: AsyncGenerator<Message, void>): AsyncIterable<Message, void> {
   const iterator: AsyncIterator<Message, void> = {

@@ -36,7 +36,7 @@ describe('the hub of states', () => {
     return { runtime, asked, watch }
   }
 
-  it('asks once for all who come together, and then for all twice a second', async () => {
+  it('reads once for onlookers who arrive together, and then twice a second for all', async () => {
     const { runtime, asked, watch } = aHub()
     const onlookers = [watch(A), watch(A), watch(B)]
     await runtime.advance(100)
@@ -46,7 +46,7 @@ describe('the hub of states', () => {
     expect(asked).toHaveLength(1 + 4)
   })
 
-  it('gives newcomers their first look soon, without asking for the others', async () => {
+  it('reads the state for newcomers soon, without reading the others', async () => {
     const { runtime, asked, watch } = aHub()
     watch(A)
     await runtime.advance(100)
@@ -56,7 +56,7 @@ describe('the hub of states', () => {
     expect(late.see).toHaveBeenCalledOnce()
   })
 
-  it('looks ten times a second at those in a hurry, all at once, and after two seconds no more than at others', async () => {
+  it('reads hurried newcomers together ten times a second, and after two seconds like all others', async () => {
     const { runtime, asked, watch } = aHub()
     const C = '01900000-0000-7000-8000-00000000000c'
     watch(A)
@@ -75,7 +75,7 @@ describe('the hub of states', () => {
     expect(asked).toEqual(Array.from({ length: 10 }, () => [A, B, C]))
   })
 
-  it('looks no more often however many newcomers keep coming', async () => {
+  it('reads no more often, however many newcomers arrive', async () => {
     const { runtime, asked, watch } = aHub()
     for (let n = 0; n < 100; n++) {
       watch(A, { isInHurry: true }).leave()
@@ -85,14 +85,14 @@ describe('the hub of states', () => {
     expect(asked.length).toBeLessThanOrEqual(10 + 2)
   })
 
-  it('says so when there is no such job', async () => {
+  it('shows null when there is no such job', async () => {
     const { runtime, watch } = aHub(async () => new Map())
     const { see } = watch(A)
     await runtime.advance(30)
     expect(see).toHaveBeenCalledWith(null)
   })
 
-  it('asks nothing once everybody has left', async () => {
+  it('reads nothing once every onlooker has left', async () => {
     const { runtime, asked, watch } = aHub()
     const { leave } = watch(A)
     await runtime.advance(30)
@@ -102,7 +102,7 @@ describe('the hub of states', () => {
     expect(runtime.timers).toBe(0)
   })
 
-  it('keeps asking while the database is away, and gives up on what will not pass', async () => {
+  it('keeps reading while the database is away, and fails on a permanent error', async () => {
     const errors = [
       new OncueError('DATABASE_UNAVAILABLE', 'away'),
       new OncueError('DATABASE_UNAVAILABLE', 'away'),

@@ -5,7 +5,7 @@ import { createMask, MASK, type Mask, maskNothing } from './masking.ts'
 
 let latest: { readonly keys: readonly string[]; readonly mask: Mask } | undefined
 
-/** Admins see everything, and so does everybody where no key is masked. */
+/** Admins see everything; without masked keys, every role does. */
 export async function maskerOf(ctx: ApiContext): Promise<Mask> {
   return ctx.principal.role === 'admin' ? maskNothing : maskOfOthers(ctx)
 }
@@ -18,8 +18,8 @@ async function maskOfOthers({ settings }: ApiContext): Promise<Mask> {
 }
 
 /**
- * A caller who was shown a masked payload and sends it back would store the mask instead of the secret. Takes
- * the payload's text as well, because most of them need no further look.
+ * Refuses a masked payload that is sent back: it would store the mask instead of the secret. The payload's text is a
+ * fast first check, since most texts do not contain the mask.
  */
 export async function unmaskedChecker(
   ctx: ApiContext,
@@ -37,8 +37,8 @@ export async function unmaskedChecker(
 }
 
 /**
- * A caller who may not see a value may not find it out either, by asking which jobs have it, or how many. Any
- * answer to a search in payloads tells something: what was found, how many, where the next page begins, how long it took.
+ * A caller who may not see a value must not find it out by filtering for it. Any result of a search in payloads would
+ * reveal something: the jobs, their number, the next cursor, or the time it took.
  */
 export async function assertMayFilterBy(
   ctx: ApiContext,
@@ -61,7 +61,7 @@ export async function assertMayFilterBy(
   })
 }
 
-/** A filter as it is shown: what an admin searched payloads for may be a masked value itself. */
+/** The filter as shown to this caller: the text that an admin searched for may itself be a masked value. */
 export function maskFilter(mask: Mask, given: object): Record<string, unknown> {
   const filter: Record<string, unknown> = { ...mask({ given }, ['given']).value.given }
   const isHidden = mask !== maskNothing && filter.payloadText !== undefined

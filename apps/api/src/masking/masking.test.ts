@@ -7,7 +7,7 @@ const isMasked = (key: string, keys = DEFAULT_SETTINGS.maskedKeys) =>
   createMask(keys)({ payload: { [key]: 'x' } }, ['payload']).masked.length > 0
 
 describe('a mask', () => {
-  it('hides what stands under such a key, at any depth, and says where', () => {
+  it('hides the values of matching keys at any depth, and says where', () => {
     const job = {
       topic: 'mail',
       payload: { user: { name: 'Ada', password: 'hunter2' }, list: [{ ok: 1 }, { apiKey: { id: 7 } }] },
@@ -24,7 +24,7 @@ describe('a mask', () => {
     })
   })
 
-  it('tells where somebody sent back the mask itself', () => {
+  it('finds where a caller sent back the mask itself', () => {
     const payload = { user: { password: '[masked]', token: 'x' }, note: '[masked]', list: ['[masked]'] }
     expect(mask({ payload }, ['payload'])).toMatchObject({
       masked: ['payload.user.token'],
@@ -32,13 +32,13 @@ describe('a mask', () => {
     })
   })
 
-  it('changes nothing of what it was given', () => {
+  it('does not change its input', () => {
     const payload = { user: { password: 'hunter2' } }
     mask({ payload }, ['payload'])
     expect(payload).toEqual({ user: { password: 'hunter2' } })
   })
 
-  it('copies nothing that it need not', () => {
+  it('copies only what it changes', () => {
     const payload = { list: [{ a: 1 }], when: new Date(0) }
     expect(mask({ payload }, ['payload']).value.payload).toBe(payload)
   })
@@ -53,7 +53,7 @@ describe('a mask', () => {
     })
   })
 
-  it('leaves what gives nothing away', () => {
+  it('keeps values that reveal nothing', () => {
     const payload = { password: null, token_expired: true }
     expect(mask({ payload }, ['payload'])).toEqual({ value: { payload }, copied: [], masked: [] })
   })
@@ -62,7 +62,7 @@ describe('a mask', () => {
     expect(mask({ payload }, ['payload'])).toEqual({ value: { payload }, copied: [], masked: [] })
   })
 
-  it('masks a field whose own name is not asked about', () => {
+  it('masks inside a field whatever the name of that field', () => {
     expect(mask({ meta: { token: 'x', agent: 'a1' } }, ['meta']).value).toEqual({
       meta: { token: '[masked]', agent: 'a1' },
     })
@@ -75,14 +75,14 @@ describe('a mask', () => {
     expect({}).not.toHaveProperty('admin')
   })
 
-  it('names a thousand places, and masks the others all the same', () => {
+  it('names a thousand paths, and masks the others as well', () => {
     const payload = Array.from({ length: 1_500 }, () => ({ token: 'x' }))
     const { value, masked } = mask({ payload }, ['payload'])
     expect(masked).toHaveLength(1_000)
     expect(value.payload.every(({ token }) => token === '[masked]')).toBe(true)
   })
 
-  it('is no mask for admins', () => {
+  it('hides nothing from admins', () => {
     const job = { payload: { password: 'hunter2' } }
     expect(maskNothing(job, ['payload'])).toEqual({ value: job, copied: [], masked: [] })
   })

@@ -2,7 +2,7 @@ import { formatPath } from '@oncue/core/internal'
 
 export const MASK = '[masked]'
 
-/** Paths that an answer names at most; beyond, it is masked all the same. */
+/** The most paths that a response names. Further values are masked without being named. */
 const MAX_PATHS = 1_000
 const MAX_KNOWN = 10_000
 
@@ -23,9 +23,9 @@ export type Mask = <Value extends object>(
 export const maskNothing: Mask = (value) => ({ value, masked: [], copied: [] })
 
 /**
- * Replaces what stands under a key that matches. A key matches when its words contain those of one of `keys`,
- * however they are put together: `api_key` finds `apiKey`, `X-Api-Key` and `stripe_apikey`, and `token` does
- * not find `max_tokens`. Values are not looked into: a secret in a plain text stays.
+ * Replaces the values of matching keys. A key matches when its words contain those of one of `keys`, in any spelling:
+ * `api_key` finds `apiKey`, `X-Api-Key` and `stripe_apikey`, and `token` does not find `max_tokens`. Values are not
+ * inspected: a secret within a plain text stays.
  */
 export function createMask(keys: readonly string[]): Mask {
   const wanted = new Set(keys.map((key) => wordsOf(key).join('')))
@@ -94,7 +94,7 @@ function wordsOf(key: string): string[] {
     .filter(Boolean)
 }
 
-/** Every way to take words that stand beside each other. */
+/** All runs of adjacent words. */
 function runsOf(words: readonly string[]): string[] {
   return words.flatMap((_, from) => words.slice(from).map((_, n) => words.slice(from, from + n + 1).join('')))
 }

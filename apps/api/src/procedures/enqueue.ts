@@ -101,7 +101,7 @@ export const enqueueMany = mutation({
     if (atomic && fault) throw fault
     const stored = atomic ? await ctx.enqueuer.storeAll(jobs) : await ctx.enqueuer.storeEach(jobs)
     const [first] = stored
-    // None of them, and it was not their fault.
+    // No job was stored, for a reason that is not theirs: the whole call can be retried.
     if (isOncueError(first) && first.retryable && stored.every((item) => isOncueError(item))) throw first
     return toResponse(ctx, prepared, stored)
   },
@@ -116,14 +116,14 @@ export const enqueueMany = mutation({
       body: restBatchSchema,
       example: { jobs: [{ topic: 'mail_digest', payload: { userId: '123' } }, { topic: 'mail_digest' }] },
       responses: { 201: restBatchReportSchema, 207: restBatchReportSchema },
-      // Of an atomic batch, those of its first job that is wrong.
+      // An atomic batch returns the error of its first invalid job.
       errors: ['BATCH_TOO_LARGE', 'DEPENDENCY_CYCLE', ...ENQUEUE_ERRORS],
       respond: (output) => ({ status: output.refused === 0 ? 201 : 207, body: toBatchReport(output) }),
     },
   ],
 })
 
-/** A job was made, or got another payload. */
+/** A job was created, or its payload was replaced. */
 function hasChanged({ created, replaced }: Enqueued): boolean {
   return created || replaced
 }
@@ -135,7 +135,7 @@ async function prepare(ctx: ApiContext, request: Request): Promise<NewJob> {
   return toJob(request, await checksFor(ctx), request.isRepeat)
 }
 
-/** Each job, or what is wrong with it. Whatever has to be asked for is asked for once. */
+/** Each job, or its error. Settings, schemas and access are read once for all. */
 async function prepareEach(
   ctx: ApiContext,
   items: readonly (CheckedItem | OncueError)[],
@@ -162,12 +162,12 @@ async function prepareEach(
   )
 }
 
-/** By a key that all topics share one would see jobs of the others, and could keep them out. */
+/** A key shared by all topics would reveal jobs of other topics, and could keep them out. */
 export function sharesKey({ unique }: Pick<Request, 'unique'>): boolean {
   return unique?.scope === 'all'
 }
 
-/** The ids of the jobs that it waits for, now that they have some. */
+/** Adds the ids of the jobs of this batch that it waits for, now that they have ids. */
 function afterItems(
   job: NewJob,
   request: CheckedItem | OncueError | undefined,
@@ -182,7 +182,7 @@ function afterItems(
 }
 
 interface Checks {
-  /** Keys belong to topics, so they could lead into queues that are not the caller's. */
+  /** Keys belong to topics, so a key could lead into a queue that the caller may not use. */
   readonly sameQueue: boolean
   readonly assertQueue: (queue?: string) => void
   readonly assertPayload: (topic: string, payload: unknown, text: string) => void
@@ -230,7 +230,7 @@ function checkParents(
   const { afterItems } = item
   if (!afterItems) return item
   const at = `input.jobs[${index}].afterItems`
-  // Otherwise refusing one job would mean refusing all that wait for it.
+  // Without atomic, refusing one job would mean refusing all that wait for it.
   if (!atomic) throw new OncueError('INVALID_INPUT', `${at} needs atomic: true`)
   const unknown = afterItems.find((parent) => parent >= count)
   if (unknown === undefined) return item
@@ -245,7 +245,7 @@ function attempt<Value>(work: () => Value): Value | OncueError {
   }
 }
 
-/** The caller's fault, which concerns one item. Whatever else it is concerns them all. */
+/** A caller's fault concerns one item; any other error concerns them all, and is thrown. */
 function refused(error: unknown): OncueError {
   if (isOncueError(error) && !error.retryable) return error
   throw error
@@ -255,7 +255,7 @@ function withIndex({ code, message, hint, details }: OncueError, index: number):
   return new OncueError(code, message, { hint, details: { ...details, index } })
 }
 
-/** The answers in the order of the request: each job that could be stored takes the next of `stored`. */
+/** The results in the order of the request: each stored job takes the next of `stored`. */
 function toResponse(
   { request }: ApiContext,
   prepared: readonly (NewJob | OncueError)[],

@@ -309,7 +309,7 @@ export const jobs = {
           const job = await ctx.store.get(id)
           if (!job) throw notFound(id)
           const { topic, status, lastError: error } = job
-          // It was requeued since.
+          // The job was requeued in between.
           if (!isFinished(status)) continue
           const { value, masked } = mask({ result: job.result }, ['result'])
           return { finished: true as const, topic, status, result: value.result, error, masked }
@@ -354,7 +354,7 @@ function action(name: BulkAction, route: RestRoute<typeof jobTargetSchema, typeo
   })
 }
 
-/** Reads job after job. */
+/** Filters that read job after job. */
 function isSearch({ payloadText, errorText, idSuffix }: JobFilter): boolean {
   return payloadText !== undefined || errorText !== undefined || idSuffix !== undefined
 }

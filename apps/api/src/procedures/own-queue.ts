@@ -35,7 +35,7 @@ export async function assertMayAct(
   if (queue === INTERNAL_QUEUE || (topic !== undefined && isOwn(topic))) await authorize(ctx, 'admin')
 }
 
-/** Those of the ids on which the caller may act. */
+/** The ids on which the caller may act. */
 export async function actedIds(ctx: ApiContext, action: BulkAction, ids: readonly JobId[]): Promise<JobId[]> {
   const given = [...new Set(ids)]
   if (isHarmless(action) || ctx.principal.role === 'admin') return given
@@ -43,7 +43,7 @@ export async function actedIds(ctx: ApiContext, action: BulkAction, ids: readonl
   return given.filter((id) => !isOwn(jobs.get(id)?.topic ?? ''))
 }
 
-/** Runs them again, or earlier. */
+/** Requeue and run now only repeat a job or start it earlier. */
 const isHarmless = (action: BulkAction) => action === 'requeue' || action === 'run_now'
 
 const isOwn = (topic: string) => topic.startsWith(INTERNAL_TOPIC_PREFIX)

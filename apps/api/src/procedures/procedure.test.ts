@@ -6,7 +6,7 @@ import type { ApiContext } from '../context.ts'
 import { stream, subscription } from './procedure.ts'
 
 describe('a stream', () => {
-  it('that has endlessly much to tell lets others have their turn', async () => {
+  it('with endless messages does not starve other work', async () => {
     const declared = subscription({
       access: 'anyone',
       input: z.undefined(),

@@ -6,7 +6,7 @@ const read = () => Promise.resolve('found')
 const LIMITED = { code: 'RATE_LIMITED', details: { retryAfterSeconds: 60 } }
 
 describe('a budget of searches', () => {
-  it('is one of each caller, for a minute', async () => {
+  it('belongs to each caller, and lasts a minute', async () => {
     let now = 0
     const budget = new SearchBudget(2, { monotonic: () => now })
     for (let n = 0; n < 2; n++) expect(await budget.spend('a', read)).toBe('found')
@@ -16,7 +16,7 @@ describe('a budget of searches', () => {
     expect(await budget.spend('a', read)).toBe('found')
   })
 
-  it('lets a caller search once at a time, and others meanwhile', async () => {
+  it('runs one search of a caller at a time, and others meanwhile', async () => {
     const budget = new SearchBudget(10, { monotonic: () => 0 })
     const begun: string[] = []
     const gates = new Map<string, () => void>()
@@ -37,7 +37,7 @@ describe('a budget of searches', () => {
     expect(await Promise.all([second, other])).toEqual(['second', 'other'])
   })
 
-  it('lets a few of a caller wait, refuses more without counting them, and takes others', async () => {
+  it('lets a few searches of a caller wait, refuses more without counting them, and serves other callers', async () => {
     const budget = new SearchBudget(7, { monotonic: () => 0 })
     const gate = new Gate<string>()
     const answers = Array.from({ length: 6 }, () => budget.spend('a', () => gate.opened))
@@ -52,7 +52,7 @@ describe('a budget of searches', () => {
     await expect(budget.spend('a', read)).rejects.toMatchObject(LIMITED)
   })
 
-  it('does not begin the search of a caller that has left meanwhile', async () => {
+  it('does not start the search of a caller that has left', async () => {
     const budget = new SearchBudget(10, { monotonic: () => 0 })
     const gate = new Gate<string>()
     const first = budget.spend('a', () => gate.opened)
@@ -69,7 +69,7 @@ describe('a budget of searches', () => {
     expect(begun).toEqual(['stayed'])
   })
 
-  it('goes on after one that failed', async () => {
+  it('continues after a search that failed', async () => {
     const budget = new SearchBudget(10, { monotonic: () => 0 })
     const failed = budget.spend('a', () => Promise.reject(new Error('no')))
     const next = budget.spend('a', read)

@@ -18,7 +18,7 @@ export class SearchBudget {
   readonly #clock: Pick<Runtime, 'monotonic'>
   #began = Number.NEGATIVE_INFINITY
   readonly #spent = new Map<string, number>()
-  /** Of each caller, the last one, and how many have not ended. */
+  /** For each caller: its last search, and how many have not ended. */
   readonly #open = new Map<string, { readonly last: Promise<unknown>; readonly count: number }>()
 
   constructor(perMinute: number, clock: Pick<Runtime, 'monotonic'> = systemRuntime) {
@@ -27,8 +27,8 @@ export class SearchBudget {
   }
 
   /**
-   * RATE_LIMITED once the budget of the caller is spent, until the minute is over, and where too many of its searches
-   * wait. One whose caller has left when its turn comes is not begun.
+   * RATE_LIMITED when the caller's budget for this minute is spent, or too many of its searches wait. A search whose
+   * caller has left before its turn is not started.
    */
   async spend<Output>(
     caller: string,

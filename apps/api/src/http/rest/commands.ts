@@ -3,7 +3,7 @@ import { topicSchema } from '@oncue/core/internal'
 import { jobSchema } from '@oncue/core/wire'
 import { z } from 'zod'
 
-// A command is a job whose topic is `app:command`, by the words of command queues.
+// A command is a job with the topic `app:command`, in the vocabulary of command queues.
 
 const commandNameSchema = z
   .string()
@@ -55,7 +55,7 @@ export const registrySchema = z.object({
 
 type CommandStatus = z.input<typeof commandStatusSchema>
 
-/** The words of a command line system for what Oncue calls pending and processing. */
+/** The status names of command queues for those of Oncue. */
 const STATUSES: Record<JobStatus, CommandStatus['status']> = {
   blocked: 'queued',
   pending: 'queued',
@@ -78,7 +78,7 @@ export function commandStatusOf(job: Job): CommandStatus {
   }
 }
 
-/** Also of the last run, while the job waits for the next. */
+/** Includes the error of the last run while the job waits for its next one. */
 function errorMessageOf({ status, lastError }: Job): string | null {
   if (status === 'completed') return null
   if (lastError) return lastError.message

@@ -1,18 +1,18 @@
 import swaggerUi from '@fastify/swagger-ui'
 import type { FastifyInstance } from 'fastify'
 
-/** What the page needs beyond the rules of the app: pictures within its styles. Nothing from elsewhere. */
+/** The app's policy, plus inline images in styles, which the page needs. Nothing from other origins. */
 const CSP =
   "default-src 'self'; img-src 'self' data:; style-src 'self' 'unsafe-inline'; script-src 'self'; " +
   "connect-src 'self'; object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 
-/** A page to read the document and to try it. Its files come with the package: it works without the internet. */
+/** A page to read and try the API. Its files are in the package, so it works without the internet. */
 export async function registerDocs(app: FastifyInstance, document: object): Promise<void> {
   await app.register(documentPlugin(document))
   await app.register(swaggerUi, {
     routePrefix: '/docs',
     staticCSP: CSP,
-    // Without the bar of its maker, which offers to read other documents.
+    // Hides Swagger's top bar, which offers to open other documents.
     theme: {
       title: 'Oncue API',
       css: [{ filename: 'oncue.css', content: '.swagger-ui .topbar { display: none }' }],

@@ -10,7 +10,7 @@ import { openApiDocument } from './openapi.ts'
 import type { ResponseTools } from './route.ts'
 import { ROUTES } from './routes.ts'
 
-/** REST, its document and the page to try it. */
+/** REST, its OpenAPI document and the page to try it. */
 export async function registerRest(app: FastifyInstance, services: Services): Promise<void> {
   const glances = new Batcher<string, JobGlance | undefined>(
     async (ids) => {
@@ -55,14 +55,14 @@ export async function registerRest(app: FastifyInstance, services: Services): Pr
 
 type Fields = Record<string, unknown>
 
-/** What a request says, as one object: the body, or the query; and the path. */
+/** The fields of a request in one object: those of the body or the query, and of the path. */
 function fieldsOf(request: FastifyRequest, takesKey: boolean): unknown {
   const params = request.params as Fields
-  // Ignored, it would be an option that is lost without a word.
+  // Ignoring the query would silently drop options.
   if (request.method === 'POST' && Object.keys(request.query as Fields).length > 0)
     throw new OncueError('INVALID_INPUT', 'this request takes its fields in a JSON body, and no query')
   const given = request.method === 'POST' ? request.body : withMeta(request.query as Fields)
-  // Not an object, so there is nothing to add to; the schema refuses it.
+  // The schema refuses a body that is no object.
   if (given !== undefined && given !== null && !isObject(given)) return given
   const header = takesKey ? keyOf(request) : {}
   const fields: Fields = { ...given }

@@ -19,7 +19,7 @@ const COMMON: readonly ErrorCode[] = [
   'DATABASE_BUSY',
   'INTERNAL',
 ]
-/** Also where no body is wanted: one may come all the same. */
+/** Also for routes without a body, since a client may send one anyway. */
 const CHANGE: readonly ErrorCode[] = [
   'INVALID_JSON',
   'UNSUPPORTED_MEDIA_TYPE',
@@ -170,7 +170,7 @@ const queryParameters = ({ query }: Route): Json[] =>
     return { name, in: 'query', ...(description !== undefined && { description }), schema }
   })
 
-/** `?meta.agent_id=a1`: names of its own, which OpenAPI can only say as the fields of an object. */
+/** `?meta.agent_id=a1`: free names, which OpenAPI can only describe as the fields of an object. */
 const META: Json = {
   name: 'meta',
   in: 'query',
@@ -242,7 +242,7 @@ function toJsonSchema(schema: z.ZodType, io: 'input' | 'output'): Json {
     override({ zodSchema, jsonSchema }) {
       if (zodSchema._zod.def.type === 'date')
         Object.assign(jsonSchema, { type: 'string', format: 'date-time' })
-      // Says nothing that the format does not, at great length.
+      // A long pattern that adds nothing to the format.
       if (jsonSchema.format === 'date-time') delete jsonSchema.pattern
     },
   })

@@ -94,7 +94,7 @@ export function toRestDetails({
   return { ...toRest(job), events: events.map(toRest) }
 }
 
-/** An action on one job that did nothing is an error: the caller named it, and wants to know why. */
+/** An action on one job that had no effect is an error that says why, since the caller named the job. */
 export function refuseUndone(done: string, allowed: string) {
   return async (report: ActionReport, { params, glance }: ResponseTools): Promise<void> => {
     if (report.done > 0) return
@@ -107,7 +107,7 @@ export function refuseUndone(done: string, allowed: string) {
   }
 }
 
-/** What else can keep an action from being done; the rest is the status. */
+/** Reasons other than the job's status. */
 const REASONS: Readonly<Record<string, { readonly code: ErrorCode; readonly why: string } | undefined>> = {
   UNIQUE_KEY_LIVE: { code: 'UNIQUE_KEY_LIVE', why: 'another job holds its unique key' },
   FORBIDDEN: { code: 'FORBIDDEN', why: "only an admin may cancel or delete Oncue's own jobs" },
@@ -118,7 +118,7 @@ const REASONS: Readonly<Record<string, { readonly code: ErrorCode; readonly why:
   BUSY: { code: 'DATABASE_BUSY', why: 'it is being claimed or settled' },
 }
 
-/** Items are checked one by one, so that one that is wrong does not take the others with it. */
+/** Items are checked one by one, so that an invalid one does not fail the others. */
 export const restBatchSchema = z
   .strictObject({
     jobs: z
