@@ -29,7 +29,7 @@ describe.each(DIALECTS)('administration on %s', (dialect) => {
       })
     })
 
-    it('cannot begin with their end', async () => {
+    it('cannot be created already expired', async () => {
       const api = await startTestApi(dialect)
       const expiresAt = new Date(Date.now() - 1_000)
       const call = api.client().tokens.create.mutate({ name: 'late', role: 'viewer', expiresAt })
@@ -55,7 +55,7 @@ describe.each(DIALECTS)('administration on %s', (dialect) => {
       })
     })
 
-    it('tell everybody who they are and what they may, also those without one', async () => {
+    it('tell callers who they are and what they may do, also those without one', async () => {
       const api = await startTestApi(dialect)
       expect(await api.client(null).tokens.me.query()).toMatchObject({
         kind: 'anonymous',
@@ -95,7 +95,7 @@ describe.each(DIALECTS)('administration on %s', (dialect) => {
       })
     })
 
-    it('begin with what the environment says', async () => {
+    it('start with the values of the environment', async () => {
       const api = await startTestApi(dialect, {
         env: { ONCUE_MANAGE_RULE: 'true', ONCUE_MASKED_KEYS: 'pin' },
       })
@@ -141,7 +141,7 @@ describe.each(DIALECTS)('administration on %s', (dialect) => {
   })
 
   describe('the audit', () => {
-    it('tells who changed what, from where', async () => {
+    it('records who changed what, from where', async () => {
       const api = await startTestApi(dialect)
       const token = await api.tokenFor('operator')
       const { id: actorId } = await api.client(token).tokens.me.query()
@@ -162,7 +162,7 @@ describe.each(DIALECTS)('administration on %s', (dialect) => {
       ])
     })
 
-    it('tells what was done by an action that failed midway', async () => {
+    it('records what was done by an action that failed midway', async () => {
       const api = await startTestApi(dialect)
       const token = await api.tokenFor('operator')
       const failure = { details: { done: 500, skipped: { BUSY: 1 } } }
@@ -177,7 +177,7 @@ describe.each(DIALECTS)('administration on %s', (dialect) => {
       expect(items).toMatchObject([{ target: { filter, failed: 'DATABASE_UNAVAILABLE' }, count: 500 }])
     })
 
-    it('leaves in the log what it cannot write', async () => {
+    it('logs entries that it cannot store', async () => {
       const api = await startTestApi(dialect)
       const logged = vi.spyOn(api.services.log, 'error')
       vi.spyOn(api.store.audit, 'record').mockRejectedValue(new OncueError('DATABASE_FULL', 'full'))
@@ -218,7 +218,7 @@ describe.each(DIALECTS)('administration on %s', (dialect) => {
     expect((await api.store.queues()).find((overview) => overview.queue === queue)?.paused ?? null).toBeNull()
   })
 
-  it("lets only admins take away Oncue's own jobs", async () => {
+  it("lets only admins cancel or delete Oncue's own jobs", async () => {
     const api = await startTestApi(dialect, { background: false })
     const token = await api.tokenFor('operator')
     const { jobs, bulkOperations } = api.client(token)
@@ -244,12 +244,12 @@ describe.each(DIALECTS)('administration on %s', (dialect) => {
     expect([rest.status, await rest.json()]).toMatchObject([403, { error: { code: 'FORBIDDEN' } }])
     expect(await api.store.get(own)).toMatchObject({ status: 'pending' })
     expect(await api.client().jobs.cancel.mutate({ ids: [own] })).toEqual({ done: 1, skipped: {} })
-    // To let them be sent again everybody may who acts.
+    // Operators may requeue them.
     expect(await jobs.requeue.mutate({ filter: { queue } })).toEqual({ done: 1, skipped: {} })
     expect(await api.client().jobs.delete.mutate({ filter: { topic } })).toEqual({ done: 1, skipped: {} })
   })
 
-  it('lets a token enqueue into no other queues than it may', async () => {
+  it('lets a token enqueue only into its allowed queues', async () => {
     const api = await startTestApi(dialect)
     const { secret } = await api
       .client()
@@ -272,7 +272,7 @@ describe.each(DIALECTS)('administration on %s', (dialect) => {
     })
     const answer = await shop.jobs.enqueueMany.mutate({ jobs: [{ ...job, queue: 'mail_digest' }, job] })
     expect(answer).toMatchObject({ stored: 1, results: [{ created: true }, { error: refusal }] })
-    // For what it makes the same holds.
+    // The same holds for devices that it pairs.
     const { code } = await shop.pairings.create.mutate()
     const phone = await api.client(null).pairings.exchange.mutate({ code, name: 'phone' })
     expect(await errorOf(api.client(phone.secret).jobs.enqueue.mutate(job))).toMatchObject({
@@ -284,7 +284,7 @@ describe.each(DIALECTS)('administration on %s', (dialect) => {
     })
   })
 
-  it('lets no caller enqueue by a schedule who may not enqueue', async () => {
+  it('lets no caller enqueue through a schedule without the right to enqueue', async () => {
     const api = await startTestApi(dialect, { env: { ONCUE_ENQUEUE_RULE: 'admin' } })
     const schedule = { name: 'nightly', cron: '0 9 * * *', topic: 'mail' }
     await api.client().schedules.save.mutate(schedule)
@@ -294,7 +294,7 @@ describe.each(DIALECTS)('administration on %s', (dialect) => {
       () => operator.schedules.save.mutate(schedule),
       () => operator.schedules.save.mutate({ ...schedule, name: 'mine' }),
       () => operator.schedules.runNow.mutate({ name: 'nightly' }),
-      // Nor learn whether there is one.
+      // Nor does it reveal whether the schedule exists.
       () => operator.schedules.runNow.mutate({ name: 'none' }),
     ])
       expect(await errorOf(call())).toMatchObject({
@@ -309,7 +309,7 @@ describe.each(DIALECTS)('administration on %s', (dialect) => {
   describe('masking', () => {
     const payload = { user: 'ada', password: 'hunter2', nested: [{ apiKey: 'k' }] }
 
-    it('hides secrets from everybody below admin, and says where', async () => {
+    it('hides secrets from all roles below admin, and says where', async () => {
       const api = await startTestApi(dialect)
       const id = await api.enqueue({ payload, meta: { token: 't', agent: 'a1' } })
       await api.store.events.append(id, null, [{ type: 'log', data: { fields: { secret: 's' } } }])
@@ -349,11 +349,11 @@ describe.each(DIALECTS)('administration on %s', (dialect) => {
         await errorOf(operator.jobs.enqueue.mutate({ topic: 'mail', payload: shown?.payload })),
       ).toMatchObject(refusal)
       expect(await api.store.schedules.list()).toMatchObject([{ payload }])
-      // Elsewhere it is a text like any other.
+      // Under other keys the mask is ordinary text.
       await operator.jobs.enqueue.mutate({ topic: 'mail', payload: { note: '[masked]' } })
     })
 
-    it('hides secrets in the meta of a schedule, and takes no mask for them', async () => {
+    it('hides secrets in the meta of a schedule, and refuses a mask in their place', async () => {
       const api = await startTestApi(dialect)
       const operator = api.client(await api.tokenFor('operator'))
       const schedule = { name: 'nightly', cron: '0 9 * * *', topic: 'mail' }
@@ -369,7 +369,7 @@ describe.each(DIALECTS)('administration on %s', (dialect) => {
       expect(await api.client().schedules.list.query()).toMatchObject([{ options: { meta } }])
     })
 
-    it('does not tell by a filter what it hides', async () => {
+    it('does not reveal a hidden value through a filter', async () => {
       const api = await startTestApi(dialect)
       const id = await api.enqueue({ meta: { token: 't', agent: 'a1' } })
       const operator = api.client(await api.tokenFor('operator'))
@@ -381,14 +381,14 @@ describe.each(DIALECTS)('administration on %s', (dialect) => {
       expect(await api.client().jobs.list.query(filter)).toMatchObject({ items: [{ id }] })
     })
 
-    it('does not let a hidden value be found out by searching for it', async () => {
+    it('does not reveal a hidden value through a search', async () => {
       const api = await startTestApi(dialect)
       const [id] = [await api.enqueue({ payload }), await api.enqueue(), await api.enqueue({ payload })]
       const createdFrom = new Date(Date.now() - 60_000)
       const operator = await api.tokenFor('operator')
       const viewer = await api.tokenFor('viewer')
 
-      /** Everything that is said, but for the name of the request. */
+      /** The whole response without its request id. */
       const answerTo = async (token: string, text: string) => {
         const query = new URLSearchParams({ payload_text: text, created_from: createdFrom.toISOString() })
         const response = await api.fetch(`/api/jobs?${query}&limit=1`, { token })
@@ -415,7 +415,7 @@ describe.each(DIALECTS)('administration on %s', (dialect) => {
       expect(found).toMatchObject({ total: 2, items: [{}, { id }] })
     })
 
-    it('lets everybody search where nothing is hidden', async () => {
+    it('lets every role search when nothing is masked', async () => {
       const api = await startTestApi(dialect)
       const id = await api.enqueue({ payload })
       await api.client().settings.set.mutate({ maskedKeys: [] })

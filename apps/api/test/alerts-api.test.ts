@@ -41,7 +41,7 @@ async function resolve({ store }: TestApi, before: AlertRow): Promise<void> {
 }
 
 describe.each(DIALECTS)('alerts over the API on %s', (dialect) => {
-  it('are shown with what is to be done about them', async () => {
+  it('are returned one by one and as a list, by state', async () => {
     const api = await start(dialect)
     const { id, ruleId, firedAt, updated } = await anAlert(api)
     const alert = await api.client().alerts.get.query({ id })
@@ -55,7 +55,7 @@ describe.each(DIALECTS)('alerts over the API on %s', (dialect) => {
     expect(await api.client().alerts.list.query({ state: 'resolved' })).toMatchObject({ items: [] })
   })
 
-  it('remember who acked them, and the audit who did what', async () => {
+  it('remember who acknowledged them, and every action is in the audit', async () => {
     const api = await start(dialect)
     const { id } = await anAlert(api)
     const [ada, bob] = await Promise.all(
@@ -78,7 +78,7 @@ describe.each(DIALECTS)('alerts over the API on %s', (dialect) => {
     ])
   })
 
-  it('refuse marks with a reason: resolved in the meantime, unknown, or for too long', async () => {
+  it('cannot be acknowledged when resolved, nor snoozed for too long, and say why', async () => {
     const api = await start(dialect)
     const { alerts } = api.client()
     const alert = await anAlert(api)
@@ -96,7 +96,7 @@ describe.each(DIALECTS)('alerts over the API on %s', (dialect) => {
     expect(await errorOf(alerts.deleteRule.mutate(nobody))).toMatchObject({ code: 'ALERT_RULE_NOT_FOUND' })
   })
 
-  it('are acked several at once, but for those that are resolved meanwhile', async () => {
+  it('are acknowledged several at once, except those resolved meanwhile', async () => {
     const api = await start(dialect)
     const { alerts } = api.client()
     const rows = [await anAlert(api), await anAlert(api), await anAlert(api)]
@@ -141,7 +141,7 @@ describe.each(DIALECTS)('alerts over the API on %s', (dialect) => {
       ).toMatchObject({ code: 'INVALID_INPUT' })
   })
 
-  it('are streamed: all that is open, whenever that changes, through whichever process', async () => {
+  it('are streamed by every process: all open alerts, whenever they change', async () => {
     const api = await start(dialect)
     const seen: Alert[][] = []
     const subscription = api
@@ -159,7 +159,7 @@ describe.each(DIALECTS)('alerts over the API on %s', (dialect) => {
     subscription.unsubscribe()
   })
 
-  it('follow rules: five from the start, which can be changed, and one more', async () => {
+  it('follow rules: five defaults, which can be changed, and new ones', async () => {
     const api = await start(dialect)
     const { alerts } = api.client()
     const rules = await alerts.rules.query()
@@ -191,7 +191,7 @@ describe.each(DIALECTS)('alerts over the API on %s', (dialect) => {
     })
   })
 
-  it('are told once by two processes, from the first look to the webhook', async () => {
+  it('are sent once by two processes, from the first evaluation to the webhook', async () => {
     const receiver = await Receiver.listen()
     const database = await createDatabase(dialect)
     const store = await openStore(database.url)

@@ -17,7 +17,7 @@ const SECOND = 1_000
 const MINUTE = 60 * SECOND
 const DAY = 86_400 * SECOND
 const TICK = 5 * SECOND
-/** As long as one process leads without looking again. */
+/** How long a leader keeps its term without renewing it. */
 const TERM = 15 * SECOND
 
 const WORKER = {
@@ -26,7 +26,7 @@ const WORKER = {
 }
 const ERROR: JobError = { class: 'TypeError', message: 'no user', fingerprint: 'f00d' }
 
-/** A database, a clock that stands still until it is moved, and all that people were told. */
+/** A database, a clock that is moved by hand, and all notifications that were sent. */
 class Scene {
   #ms = Date.UTC(2026, 0, 1)
   readonly #url: string
@@ -71,7 +71,7 @@ class Scene {
     return new AlertEvaluator({ store, control: this.control, notify, log: silentLogger })
   }
 
-  /** Lets so much time go by, looking as often as it takes; the worker is alive, if there is one. */
+  /** Lets this much time pass with regular evaluations. A worker, if there is one, stays alive. */
   async watch(evaluator: AlertEvaluator, ms: number): Promise<void> {
     const step = 4 * TICK
     for (let left = ms; left >= 0; left -= step) {
@@ -99,7 +99,7 @@ class Scene {
     )
   }
 
-  /** The quickest way to trouble: a rule that a queue was paused at all. */
+  /** The quickest way to an alert: a rule that fires as soon as a queue is paused. */
   async pauseWithRule(forMs = 0): Promise<void> {
     for (const { id } of await this.control.alertRules.list()) await this.control.alertRules.delete(id)
     const rule = { name: 'paused', kind: 'paused', queue: null, threshold: 0, forMs, enabled: true } as const
@@ -114,12 +114,12 @@ class Scene {
 }
 
 describe.each(DIALECTS)('alerts on %s', (dialect) => {
-  describe('by the rules that are there from the start', () => {
+  describe('by the default rules', () => {
     interface Case {
       readonly kind: AlertKind
       readonly forMs: number
       readonly summary: string
-      /** Makes it hold at once. */
+      /** Makes the condition hold at once. */
       cause(scene: Scene): Promise<unknown>
       end(scene: Scene): Promise<unknown>
     }
@@ -222,7 +222,7 @@ describe.each(DIALECTS)('alerts on %s', (dialect) => {
       await presence.leave()
     })
 
-    it('nobody misses workers where nothing was done for a day, and our own work does not count', async () => {
+    it('missing workers fire no alert without jobs for a day, and internal jobs do not count', async () => {
       const scene = await Scene.open(dialect)
       await scene.store.enqueue([prepareOwnJob('oncue:notify', {}, { queue: 'oncue' })])
       const request = { queues: ['oncue'], limit: 1, worker: WORKER.id, leaseMs: MINUTE }
@@ -234,7 +234,7 @@ describe.each(DIALECTS)('alerts on %s', (dialect) => {
       expect(await scene.control.alerts.episodes()).toEqual([])
     })
 
-    it('a worker of which nobody has heard for a minute counts as dead', async () => {
+    it('a worker without a heartbeat for a minute counts as dead', async () => {
       const scene = await Scene.open(dialect)
       const presence = await scene.store.attend(WORKER)
       await scene.enqueue()
@@ -248,7 +248,7 @@ describe.each(DIALECTS)('alerts on %s', (dialect) => {
     })
   })
 
-  it('people are told what it is about, in numbers, and where to look', async () => {
+  it('a notification says what is wrong, in numbers, and where to look', async () => {
     const scene = await Scene.open(dialect)
     await scene.pauseWithRule()
     await scene.evaluator().tick()
@@ -280,7 +280,7 @@ describe.each(DIALECTS)('alerts on %s', (dialect) => {
     ])
   })
 
-  it('a snooze is over when its time is: people are told again, under another id', async () => {
+  it('an alert notifies again under another id when its snooze is over', async () => {
     const scene = await Scene.open(dialect)
     const evaluator = scene.evaluator()
     await scene.pauseWithRule()
@@ -295,7 +295,7 @@ describe.each(DIALECTS)('alerts on %s', (dialect) => {
     expect(scene.told[1]).toMatchObject({ kind: 'firing', alert: { state: 'firing', snoozed: null } })
   })
 
-  it('who acks is remembered, and nobody is told again before it is resolved', async () => {
+  it('an acknowledged alert names who did it, and does not notify again before it is resolved', async () => {
     const scene = await Scene.open(dialect)
     const evaluator = scene.evaluator()
     await scene.pauseWithRule()
@@ -310,7 +310,7 @@ describe.each(DIALECTS)('alerts on %s', (dialect) => {
     expect(await scene.alerts()).toMatchObject([{ status: 'resolved', acked: { by: 'Bob' } }])
   })
 
-  it('a rule that is disabled takes its alerts with it', async () => {
+  it('disabling a rule resolves its alerts', async () => {
     const scene = await Scene.open(dialect)
     const evaluator = scene.evaluator()
     await scene.pauseWithRule()
@@ -321,7 +321,7 @@ describe.each(DIALECTS)('alerts on %s', (dialect) => {
     expect(scene.kinds()).toEqual(['firing', 'resolved'])
   })
 
-  it('two processes that look together fire once, and resolve once', async () => {
+  it('two processes that evaluate together fire once, and resolve once', async () => {
     const scene = await Scene.open(dialect)
     const evaluators = [scene.evaluator(), scene.evaluator(await scene.openStore())]
     const lookTogether = () => Promise.all(evaluators.map((evaluator) => evaluator.tick()))
@@ -339,7 +339,7 @@ describe.each(DIALECTS)('alerts on %s', (dialect) => {
     expect(await scene.alerts()).toHaveLength(1)
   })
 
-  it('a leader that dies is followed by another, which goes on counting', async () => {
+  it('a leader that dies is replaced by another, which continues its periods', async () => {
     const scene = await Scene.open(dialect)
     const [first, second] = [scene.evaluator(), scene.evaluator(await scene.openStore())]
     await scene.pauseWithRule(TERM + TICK)
@@ -355,7 +355,7 @@ describe.each(DIALECTS)('alerts on %s', (dialect) => {
     expect(scene.kinds()).toEqual(['firing'])
   })
 
-  it('a leader that ends makes room at once', async () => {
+  it('a leader that stops is replaced at once', async () => {
     const scene = await Scene.open(dialect)
     const [first, second] = [scene.evaluator(), scene.evaluator(await scene.openStore())]
     await scene.pauseWithRule()
@@ -372,7 +372,7 @@ describe.each(DIALECTS)('alerts on %s', (dialect) => {
     expect((await scene.control.alerts.episodes())[0]?.lookedAt).toEqual(scene.now())
   })
 
-  it('one that was asleep for longer than its term changes nothing that the next one has seen', async () => {
+  it('a leader that was suspended for longer than its term does not overwrite the next one', async () => {
     const scene = await Scene.open(dialect)
     const [awake, late] = [scene.evaluator(), new LateStore(scene.store)]
     await scene.pauseWithRule()
@@ -382,7 +382,7 @@ describe.each(DIALECTS)('alerts on %s', (dialect) => {
     await awake.stop()
     scene.advance(1)
 
-    // It finds that all has been calm for long enough, and falls asleep before it can write so.
+    // It finds that the alert can be resolved, and is suspended before it can store that.
     const sleeping = scene.evaluator(late.asStore()).tick()
     await late.asleep.opened
     await scene.store.pause('mail', 'Ada')
@@ -394,7 +394,7 @@ describe.each(DIALECTS)('alerts on %s', (dialect) => {
     expect(await scene.alerts()).toMatchObject([{ status: 'firing', transitions: 1 }])
   })
 
-  it('what could not be told is told with the next look, under the same id', async () => {
+  it('a failed notification is repeated with the next evaluation, under the same id', async () => {
     const scene = await Scene.open(dialect)
     const ids: string[] = []
     const notify = async ({ id }: Notification) => {
@@ -418,7 +418,7 @@ describe.each(DIALECTS)('alerts on %s', (dialect) => {
     expect(warn).toHaveBeenCalledTimes(2)
   })
 
-  it('a process that died before it could tell is followed by one that does', async () => {
+  it('when a process dies before it notifies, the next one does', async () => {
     const scene = await Scene.open(dialect)
     const notify = () => new Promise<void>(() => {})
     await scene.pauseWithRule()
@@ -430,10 +430,10 @@ describe.each(DIALECTS)('alerts on %s', (dialect) => {
     expect(await scene.control.alerts.untold()).toEqual([])
   })
 
-  it('a storm is a few messages a minute: the last one sums up the rest, and what is left waits', async () => {
+  it('a storm is a few messages a minute: the last one sums up the rest, and later alerts wait', async () => {
     const scene = await Scene.open(dialect)
     const evaluator = scene.evaluator()
-    // Groups as they would come from different times, each of them acked in between.
+    // Groups as if fired at different times, each acknowledged before the next.
     const fire = async (count: number) => {
       const now = scene.now()
       const changes = Array.from({ length: count }, () => ({ before: null, after: anEpisode(now) }))
@@ -459,7 +459,7 @@ describe.each(DIALECTS)('alerts on %s', (dialect) => {
     expect(new Set(told)).toEqual(rules)
   })
 
-  it('an error is new when it was not seen for so many days, and for an hour', async () => {
+  it('an error is new if it was not seen for the days of its rule, and stays new for an hour', async () => {
     const scene = await Scene.open(dialect)
     const presence = await scene.store.attend(WORKER)
     const evaluator = scene.evaluator()
@@ -485,7 +485,7 @@ describe.each(DIALECTS)('alerts on %s', (dialect) => {
     ])
     await scene.watch(evaluator, 61 * MINUTE + MINUTE)
     expect(await scene.alerts()).toMatchObject([{ status: 'resolved' }])
-    // Six days later it is no news; eight days after that it has come back.
+    // Six days later it is not new; eight days after that it is again.
     scene.advance(6 * DAY)
     await fail()
     await evaluator.tick()
@@ -497,7 +497,7 @@ describe.each(DIALECTS)('alerts on %s', (dialect) => {
     await presence.leave()
   })
 
-  it('one topic may have a limit of its own', async () => {
+  it('a single topic may have its own limit', async () => {
     const scene = await Scene.open(dialect)
     const presence = await scene.store.attend(WORKER)
     for (const { id } of await scene.control.alertRules.list()) await scene.control.alertRules.delete(id)
@@ -515,14 +515,14 @@ describe.each(DIALECTS)('alerts on %s', (dialect) => {
     await presence.leave()
   })
 
-  it('where nothing happens nothing is written but who leads', async () => {
+  it('without changes, only the term of the leader is written', async () => {
     const scene = await Scene.open(dialect)
     const record = vi.spyOn(scene.store.alerts, 'record')
     await scene.watch(scene.evaluator(), MINUTE)
     expect(record).not.toHaveBeenCalled()
   })
 
-  it('what was resolved is forgotten after 30 days', async () => {
+  it('resolved alerts are deleted after 30 days', async () => {
     const scene = await Scene.open(dialect)
     const evaluator = scene.evaluator()
     await scene.pauseWithRule()
@@ -539,7 +539,7 @@ describe.each(DIALECTS)('alerts on %s', (dialect) => {
     await retention.stop()
   })
 
-  it('that the last worker was killed is noticed, though no worker is left to notice', async () => {
+  it('an alert fires when the last worker was killed', async () => {
     const database = await createDatabase(dialect)
     const store = await openStore(database.url)
     const control = await openControl(store)
@@ -567,7 +567,7 @@ describe.each(DIALECTS)('alerts on %s', (dialect) => {
   })
 })
 
-/** One that fires, as a group of its own. */
+/** A firing alert in its own group. */
 function anEpisode(now: Date): AlertEpisode {
   return {
     ...{ ruleId: crypto.randomUUID(), kind: 'paused', queue: 'mail', topic: null, fingerprint: null },
@@ -576,7 +576,7 @@ function anEpisode(now: Date): AlertEpisode {
   }
 }
 
-/** A store whose owner falls asleep when it wants to write what it found. */
+/** A store whose process is suspended before it stores the result of an evaluation. */
 class LateStore {
   readonly #store: Store
   readonly asleep = new Gate()

@@ -1,7 +1,7 @@
 import { hostname } from 'node:os'
 import { openStore } from '@oncue/db'
 
-/** A worker as others see it, in a process that can be killed; it ends with its parent. */
+/** A worker that only announces its presence, in a process that can be killed. It ends with its parent. */
 const [, , url = ''] = process.argv
 const store = await openStore(url)
 await store.attend({

@@ -14,7 +14,7 @@ const DATABASES = {
   SQLite: createSqliteDatabase,
 }
 
-/** As one API process has them. */
+/** The services of one API process. */
 type Process = {
   readonly store: Store
   readonly control: Control
@@ -71,8 +71,8 @@ describe.each(Object.entries(DATABASES))('access on %s', (_, createDatabase) => 
     ...changes,
   })
 
-  describe('who asks', () => {
-    it('is known by a bearer token, whatever the case of the word', async () => {
+  describe('a caller', () => {
+    it('is identified by a bearer token, whatever the case of "Bearer"', async () => {
       const { auth, control } = await start()
       const { secret, id } = await aToken(control, { allowedTopics: ['mail'] })
       for (const authorization of [`Bearer ${secret}`, `bearer ${secret}`, `BEARER   ${secret} `]) {
@@ -83,7 +83,7 @@ describe.each(Object.entries(DATABASES))('access on %s', (_, createDatabase) => 
       }
     })
 
-    it('is nobody who shows nothing', async () => {
+    it('is anonymous without credentials', async () => {
       const { auth } = await start()
       expect(await auth.identify({})).toEqual(ANONYMOUS)
       expect(await auth.identify({ cookie: 'theme=dark; oncue_session=' })).toEqual(ANONYMOUS)
@@ -109,7 +109,7 @@ describe.each(Object.entries(DATABASES))('access on %s', (_, createDatabase) => 
       await expect(auth.identify({ authorization })).rejects.toMatchObject({ code: 'UNAUTHORIZED' })
     })
 
-    it('is known by a session, and acts as the token that signed in', async () => {
+    it('is identified by a session, and acts as the token that signed in', async () => {
       const { auth, control } = await start()
       const { id: parentId } = await aToken(control)
       const { id, cookie } = await aToken(control, { kind: 'session', parentId, role: 'viewer' })
@@ -123,14 +123,14 @@ describe.each(Object.entries(DATABASES))('access on %s', (_, createDatabase) => 
       const token = await aToken(control)
       const session = await aToken(control, { kind: 'session', parentId: token.id })
       const refused = { code: 'UNAUTHORIZED' }
-      // Also while they are known as what they are.
+      // Also while both are cached.
       await auth.identify({ authorization: token.authorization })
       await auth.identify({ cookie: session.cookie })
       await expect(auth.identify({ authorization: session.authorization })).rejects.toMatchObject(refused)
       await expect(auth.identify({ cookie: token.cookie })).rejects.toMatchObject(refused)
     })
 
-    it('is known by a JWT where that is set up, beside tokens', async () => {
+    it('is identified by a JWT if that is configured, as well as by tokens', async () => {
       const jwt = as('viewer', { kind: 'jwt', id: 'u1' })
       const { auth, control } = await start({ jwt })
       expect(await auth.identify({ authorization: 'Bearer eyJh.bb.cc' })).toEqual(jwt)
@@ -143,7 +143,7 @@ describe.each(Object.entries(DATABASES))('access on %s', (_, createDatabase) => 
       }
     })
 
-    it('is asked of the database once, however many requests there are', async () => {
+    it('is looked up in the database once, however many requests there are', async () => {
       const { auth, store, control } = await start()
       const { authorization } = await aToken(control)
       const find = vi.spyOn(store.tokens, 'find')
@@ -151,7 +151,7 @@ describe.each(Object.entries(DATABASES))('access on %s', (_, createDatabase) => 
       expect(find).toHaveBeenCalledOnce()
     })
 
-    it('is noted on the token', async () => {
+    it('updates when the token was last used', async () => {
       const { auth, store, control } = await start()
       const { authorization } = await aToken(control)
       const before = await store.now()
@@ -160,7 +160,7 @@ describe.each(Object.entries(DATABASES))('access on %s', (_, createDatabase) => 
       expect(token?.lastUsed?.getTime()).toBeGreaterThanOrEqual(before.getTime())
     })
 
-    it('is refused at once where the token was revoked, and elsewhere within a second', async () => {
+    it('is refused at once in the process that revoked the token, and elsewhere within a second', async () => {
       const [here, there] = [await start(), await start()]
       const { authorization, id } = await aToken(here.control)
       for (const { auth } of [here, there]) await auth.identify({ authorization })
@@ -174,8 +174,8 @@ describe.each(Object.entries(DATABASES))('access on %s', (_, createDatabase) => 
     })
   })
 
-  describe('what they may', () => {
-    it('tells those without a token to show one, and the others that they may not', async () => {
+  describe('access', () => {
+    it('is UNAUTHORIZED without a token, and FORBIDDEN with one that is not enough', async () => {
       const { auth } = await start()
       await auth.authorize(as('operator'), 'act')
       await expect(auth.authorize(ANONYMOUS, 'read')).rejects.toMatchObject({ code: 'UNAUTHORIZED' })
@@ -195,7 +195,7 @@ describe.each(Object.entries(DATABASES))('access on %s', (_, createDatabase) => 
       await expect(auth.authorize(as('operator'), 'read')).rejects.toMatchObject({ code: 'FORBIDDEN' })
     })
 
-    it('is nothing while the API is switched off, but for admins', async () => {
+    it('is for admins only while the API is switched off', async () => {
       const { auth } = await start({ environment: { httpEnabled: false, enqueueRule: 'true' } })
       for (const caller of [ANONYMOUS, as('producer'), as('operator')]) {
         await expect(auth.authorize(caller, 'enqueue')).rejects.toMatchObject({ code: 'HTTP_DISABLED' })
@@ -204,7 +204,7 @@ describe.each(Object.entries(DATABASES))('access on %s', (_, createDatabase) => 
       await auth.authorize(as('admin'), 'admin')
     })
 
-    it('is to enqueue the topics that both the token and the settings allow', async () => {
+    it('includes the topics that both the token and the settings allow', async () => {
       const { auth } = await start({ environment: { allowedTopics: ['mail_*', 'report'] } })
       const limited = as('producer', { allowedTopics: ['mail_digest', 'other'] })
       await auth.assertTopic(limited, 'mail_digest')
@@ -218,7 +218,7 @@ describe.each(Object.entries(DATABASES))('access on %s', (_, createDatabase) => 
       }
     })
 
-    it('must name a queue that both the setting and the token allow', async () => {
+    it('includes the queues that both the setting and the token allow', async () => {
       const { auth } = await start({ environment: { allowedQueues: ['mail_*', 'report'] } })
       const limited = await auth.queueChecker(as('producer', { allowedQueues: ['mail_digest', 'other'] }))
       const anyone = await auth.queueChecker(as('admin'))
@@ -232,7 +232,7 @@ describe.each(Object.entries(DATABASES))('access on %s', (_, createDatabase) => 
   describe('settings', () => {
     const first = { enqueueRule: 'operator', allowedTopics: ['mail'] } as const
 
-    it('come from run time, else from the environment, else from us', async () => {
+    it('come from run time, else from the environment, else from the defaults', async () => {
       const { settings } = await start({ environment: { ...first, allowedTopics: [...first.allowedTopics] } })
       await settings.change({ set: { enqueueRule: '' }, reset: [], by: 'Ada' })
       expect(await settings.get()).toMatchObject({
@@ -259,7 +259,7 @@ describe.each(Object.entries(DATABASES))('access on %s', (_, createDatabase) => 
       expect(await (await start()).settings.get()).toMatchObject(changed)
     })
 
-    it('ignore what nobody can have meant', async () => {
+    it('ignore invalid stored values', async () => {
       const { settings, control } = await start()
       await control.settings.change({
         set: { manageRule: 'everyone', httpEnabled: 'no', future: 1, constructor: 1 },
@@ -269,7 +269,7 @@ describe.each(Object.entries(DATABASES))('access on %s', (_, createDatabase) => 
   })
 
   describe('the first start', () => {
-    it('makes an admin token, once, whoever starts first', async () => {
+    it('creates one admin token, whichever process starts first', async () => {
       const [one, two] = [await start(), await start()]
       const made = await Promise.all([one.auth.bootstrap(), two.auth.bootstrap()])
       const [adminToken, ...others] = made.flatMap((answer) => answer.adminToken ?? [])
@@ -289,14 +289,14 @@ describe.each(Object.entries(DATABASES))('access on %s', (_, createDatabase) => 
       expect(JSON.stringify(found)).not.toContain(adminToken?.slice('oncue_'.length))
     })
 
-    it('takes the token that it is given, and tells nobody', async () => {
+    it('takes the configured token, and does not show it', async () => {
       const { auth } = await start({ adminToken: 'of-my-choice' })
       expect(await auth.bootstrap()).toEqual({ adminToken: null })
       const authorization = 'Bearer of-my-choice'
       expect(await auth.identify({ authorization })).toMatchObject({ name: 'admin', role: 'admin' })
     })
 
-    it('ends the token that it was given before', async () => {
+    it('revokes the token that was configured before', async () => {
       await (await start({ adminToken: 'old' })).auth.bootstrap()
       const { auth } = await start({ adminToken: 'new' })
       await auth.bootstrap()
@@ -315,7 +315,7 @@ describe.each(Object.entries(DATABASES))('access on %s', (_, createDatabase) => 
     }
     const aborted = (signal: AbortSignal) => eventually(() => expect(signal.aborted).toBe(true), SOON_MS)
 
-    it('ends when its token is revoked by another process, and the others go on', async () => {
+    it('ends when its token is revoked by another process, while other streams continue', async () => {
       const [here, there] = [await start(), await start()]
       const [mine, other] = [await streaming(here), await streaming(here)]
       await there.store.tokens.revoke(mine.id)
@@ -359,7 +359,7 @@ describe.each(Object.entries(DATABASES))('access on %s', (_, createDatabase) => 
       await aborted(valid.signal)
     })
 
-    it('costs one query for all of them', async () => {
+    it('shares one query with all others', async () => {
       const here = await start()
       for (let n = 0; n < 20; n++) await streaming(here)
       const usable = vi.spyOn(here.store.tokens, 'usable')
@@ -368,7 +368,7 @@ describe.each(Object.entries(DATABASES))('access on %s', (_, createDatabase) => 
       expect(usable.mock.calls[0]?.[0]).toHaveLength(20)
     })
 
-    it('that is over is no longer looked after', async () => {
+    it('that has ended is no longer checked', async () => {
       const here = await start()
       const { id, signal, release } = await streaming(here)
       release()

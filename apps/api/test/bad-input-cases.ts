@@ -3,7 +3,7 @@ import { describeContents } from '@oncue/db/testing'
 import { expect } from 'vitest'
 import type { Answer, Sending, World } from './test-server.ts'
 
-/** One wrong call, and the codes it may be answered with. */
+/** An invalid call, and the error codes that it may get. */
 export type Row = readonly [what: string, send: () => Promise<Answer>, codes: readonly ErrorCode[]]
 
 export const WRONG_FIELD = [
@@ -20,7 +20,7 @@ export const WRONG_TEXT = [
   'PAIRING_REFUSED' as const,
 ]
 
-/** What somebody might try in a text. */
+/** Texts that an attacker might try. */
 export const TRICKS = [
   `'; drop table oncue.jobs; --`,
   `' or '1'='1`,
@@ -38,7 +38,7 @@ export const TRICKS = [
 /** Texts that no database can store: refused even where any text is allowed. */
 export const UNSTORABLE = ['a\u0000b', 'a\ud800b']
 
-/** What a field that has this value cannot be. */
+/** A value of another type than this one. */
 export function anotherType(value: unknown): unknown {
   if (value instanceof Date) return 'tomorrow'
   if (typeof value === 'number') return 'five'
@@ -48,7 +48,7 @@ export function anotherType(value: unknown): unknown {
 
 export type Field = { readonly path: readonly string[]; readonly value: unknown }
 
-/** Every field of an input, however deep, but for what users put into payloads. */
+/** The paths of all fields of an input at any depth, except within payloads. */
 export function fieldsOf(input: unknown, path: readonly string[] = []): Field[] {
   if (typeof input !== 'object' || input === null || input instanceof Date) return []
   return Object.entries(input).flatMap(([key, value]) => {
@@ -58,7 +58,7 @@ export function fieldsOf(input: unknown, path: readonly string[] = []): Field[] 
   })
 }
 
-/** The input with one field replaced; `undefined` takes it out. */
+/** The input with one field replaced; `undefined` removes it. */
 export function replaced<T>(input: T, [key = '', ...rest]: readonly string[], value: unknown): T {
   const copy = (Array.isArray(input) ? [...input] : { ...input }) as Record<string, unknown>
   if (rest.length > 0) copy[key] = replaced(copy[key], rest, value)
@@ -67,13 +67,13 @@ export function replaced<T>(input: T, [key = '', ...rest]: readonly string[], va
   return copy as T
 }
 
-/** When a token was last used is written whoever asks for whatever, and so is that a code or a token was refused. */
+/** Without what every request may write: when a token was last used, and refused codes and tokens. */
 const contentsOf = async (world: World) =>
   (await describeContents(world.databaseUrl))
     .filter((line) => !/"(session|pairings)\.refused"/.test(line))
     .map((line) => line.replace(/"last_used":("[^"]*"|\w+)/, ''))
 
-/** Each is refused by its code in the one shape, nothing is written, and the server goes on. */
+/** Each is refused with its code in the common shape, nothing is written, and the server keeps working. */
 export async function expectRefused(world: World, rows: readonly Row[]): Promise<void> {
   const before = await contentsOf(world)
   for (const [what, send, codes] of rows) {
@@ -95,17 +95,17 @@ export function expectError({ status, headers, error, text }: Answer, what: stri
   })
   if (!error) return
   const { http } = ERRORS[error.code as ErrorCode]
-  // A stream has begun when it is refused.
+  // A stream is refused after its response has begun.
   if (!headers.get('content-type')?.startsWith('text/event-stream')) expect(status, what).toBe(http)
   expect(http, what).toBeLessThan(500)
-  // What never became a request has no id.
+  // Invalid HTTP never became a request, so it has no id.
   if (!error.message.startsWith('The request is not valid HTTP'))
     expect(headers.get('x-request-id'), what).toMatch(/\S/)
-  // Nothing of the house: no stack, no file, no statement.
+  // No internals: no stack, no file, no statement.
   expect(text, what).not.toMatch(/node_modules|\.ts:\d|\bat \w+ \(|insert into|select \*/)
 }
 
-/** Everybody who may not do it. */
+/** All callers without this access. */
 export function accessRows(access: string, send: (sending: Sending) => Promise<Answer>): Row[] {
   const badTokens = (['wrong', 'expired', 'revoked'] as const).map(
     (as): Row => [`a token that is ${as}`, () => send({ as }), ['UNAUTHORIZED']],
@@ -125,7 +125,7 @@ export function accessRows(access: string, send: (sending: Sending) => Promise<A
   const rows = [...badTokens, ...malformed, cookie]
   if (access === 'anyone') return rows
   const noToken: Row = ['no token', () => send({ as: 'nobody' }), ['UNAUTHORIZED']]
-  // Every role may; which jobs is a test of its own.
+  // Every role may call it; which jobs it may see has its own test.
   if (access === 'own') return [...rows, noToken]
   const lesser = access === 'enqueue' ? 'viewer' : 'producer'
   return [...rows, noToken, ['the wrong role', () => send({ as: lesser }), ['FORBIDDEN']]]

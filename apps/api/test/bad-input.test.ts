@@ -42,7 +42,7 @@ describe.each(DIALECTS)('bad input of procedures on %s', (dialect) => {
   describe.each(PROCEDURES)('$name', ({ name, type, access: declared }) => {
     const isChange = type === 'mutation'
 
-    test('without the right to it', async () => {
+    test('without access', async () => {
       const { access = declared, input: toInput } = callOf(name)
       const input = await toInput(world)
       await expectRefused(
@@ -53,7 +53,7 @@ describe.each(DIALECTS)('bad input of procedures on %s', (dialect) => {
 
     const inputs = async () => [await callOf(name).input(world), ...(callOf(name).also?.(world) ?? [])]
 
-    /** One field after the other, with each value that is wrong for it. */
+    /** For each field, a call with each wrong value. */
     async function rowsOf(
       wrongValues: (field: Field) => readonly unknown[],
       codes: readonly ErrorCode[],
@@ -96,7 +96,7 @@ describe.each(DIALECTS)('bad input of procedures on %s', (dialect) => {
           const field = path.at(-1) ?? ''
           if (field === 'limit') return [0, -1, 1e9, 1.5]
           if (field === 'threshold' || field === 'stopWhenFailing') return [-1e9, 1e15]
-          // Whoever likes may start at the very end.
+          // A caller may start at the very end.
           return /^(offset|afterVersion)$/.test(field) ? [-1, 0.5] : [-1e9, 1e15, 0.5]
         }, WRONG_FIELD),
       )
@@ -113,14 +113,14 @@ describe.each(DIALECTS)('bad input of procedures on %s', (dialect) => {
         [...WRONG_TEXT, 'SCHEDULE_NOT_FOUND'],
       )
       if (isChange) return expectRefused(world, tricks)
-      // To look for a strange text is no mistake: then there is an answer.
+      // Searching for a strange text is valid, so it may succeed.
       for (const [what, send] of tricks) {
         const answer = await send()
         if (answer.status !== 200 || answer.error) expectError(answer, what)
       }
     })
 
-    test('that is no JSON, too deep, too large, or meant for the prototype', async () => {
+    test('that is no JSON, too deep, too large, or an attack on the prototype', async () => {
       const call = callOf(name)
       const raw = (text: string, sending?: Sending) => world.callRaw(name, type, text, sending)
       const valid = superjson.serialize(await call.input(world))

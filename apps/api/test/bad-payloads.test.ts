@@ -72,7 +72,7 @@ describe.each(DIALECTS)('bad payloads and pages on %s', (dialect) => {
       ],
     ]
 
-    test.each(ENQUEUES)('%s refuses what cannot be stored', async (_, send) => {
+    test.each(ENQUEUES)('%s refuses payloads that cannot be stored', async (_, send) => {
       await expectRefused(world, [
         ['a megabyte and one', () => send(`"${'x'.repeat(1_048_575)}"`), ['PAYLOAD_TOO_LARGE']],
         ['10 000 deep', () => send('['.repeat(10_000) + ']'.repeat(10_000)), ['INVALID_PAYLOAD']],
@@ -118,7 +118,7 @@ describe.each(DIALECTS)('bad payloads and pages on %s', (dialect) => {
       }
     })
 
-    test('names of what every object has are names like others', async () => {
+    test('names of built-in object properties are ordinary names', async () => {
       for (const topic of ['constructor', '__proto__', 'toString']) {
         const payload = { constructor: 'a', prototype: ['b'], toString: 1, 'a.b\\c': { constructor: null } }
         const { body } = await world.send('POST', '/api/jobs/enqueue', {
@@ -137,7 +137,7 @@ describe.each(DIALECTS)('bad payloads and pages on %s', (dialect) => {
   describe('pages', () => {
     const LISTS = ['jobs.list', 'audit.list']
 
-    test.each(LISTS)('%s refuses the cursor of another filter, and one that is none', async (name) => {
+    test.each(LISTS)('%s refuses the cursor of another filter, and an invalid one', async (name) => {
       for (let n = 0; n < 3; n++) await world.call('jobs.enqueue', { topic: 'paged' })
       const first = await world.call(name, { limit: 1 })
       const { nextCursor } = (first.body as { result: { data: { json: { nextCursor: string } } } }).result

@@ -22,10 +22,10 @@ type Json = Record<string, unknown>
 
 const ROUTE_NAMES = ROUTES.map(({ method, path }) => `${method} ${path}`)
 const SESSION = ['POST /api/session', 'DELETE /api/session', 'POST /api/session/pair']
-/** Routes without a procedure, which have tests of their own. */
+/** Routes without a procedure, which have their own tests. */
 const OTHERS = /^(GET|HEAD) \/(healthz|readyz|metrics|openapi\.json|docs\b.*)$|^\w+ \/trpc\/:path$|^HEAD /
 
-/** Wrong values of the fields of paths, and one that is right and belongs to nothing. */
+/** Invalid values of path fields, and a valid one that names nothing. */
 const PARAMETERS: Readonly<
   Record<
     string,
@@ -87,7 +87,7 @@ describe.each(DIALECTS)('bad requests to REST on %s', (dialect) => {
     const withQuery = (at: string, query: Json) =>
       `${at}?${new URLSearchParams(query as Record<string, string>)}`
 
-    test('without the right to it', async () => {
+    test('without access', async () => {
       const { at, query, body, access } = await valid()
       await expectRefused(
         world,
@@ -127,7 +127,7 @@ describe.each(DIALECTS)('bad requests to REST on %s', (dialect) => {
       }
     })
 
-    test('with an id or a name that is none', async () => {
+    test('with an invalid id or name', async () => {
       const [parameter, ...others] = path.match(/:\w+/g) ?? []
       expect(others).toEqual([])
       if (parameter === undefined) return
@@ -142,7 +142,7 @@ describe.each(DIALECTS)('bad requests to REST on %s', (dialect) => {
       await expectRefused(world, rows)
     })
 
-    test('with a body that is no JSON, too deep, too large, or meant for the prototype', async () => {
+    test('with a body that is no JSON, too deep, too large, or an attack on the prototype', async () => {
       if (method !== 'POST') return
       const { at } = await valid()
       const send = (body: string, headers = {}) => world.send(method, at, { body, headers })
@@ -160,7 +160,7 @@ describe.each(DIALECTS)('bad requests to REST on %s', (dialect) => {
     })
   })
 
-  test('a session is made of a token and of nothing else', async () => {
+  test('a session is created with a token and nothing else', async () => {
     const post = (body: unknown, headers = {}) =>
       world.send('POST', '/api/session', { as: 'nobody', body, headers })
     await expectRefused(world, [
@@ -173,7 +173,7 @@ describe.each(DIALECTS)('bad requests to REST on %s', (dialect) => {
       ['__proto__', () => post('{"__proto__":{"token":"x"}}'), ['INVALID_JSON']],
       ['from another page', () => post({ token: 'x' }, { origin: 'https://example.org' }), ['FORBIDDEN']],
     ])
-    // Who is signed out already may sign out again.
+    // Signing out twice is no error.
     expect((await world.send('DELETE', '/api/session', { as: 'nobody' })).status).toBe(204)
   })
 })

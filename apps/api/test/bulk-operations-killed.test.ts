@@ -8,14 +8,14 @@ import { ADMIN_TOKEN, createClient, createDatabase, DIALECTS, failJobs } from '.
 
 const JOBS = 3_000
 
-/** Two processes start, and the second waits for the end of a term. */
+/** Enough for two processes to start, and for the second to wait for the end of a term. */
 const PATIENCE_MS = 120_000
 
 const until = (assertions: () => void | Promise<void>) => eventually(assertions, 40_000)
 
 describe.each(DIALECTS)('an operation on %s', (dialect) => {
   it(
-    'is finished by another process when its own is killed, and nothing is done twice',
+    'is finished by another process when its own is killed, and changes no job twice',
     async () => {
       const database = await createDatabase(dialect)
       const store = await openStore(database.url)
@@ -49,7 +49,7 @@ describe.each(DIALECTS)('an operation on %s', (dialect) => {
       const streams = await Promise.all(ids.map((job) => store.events.list(job)))
       const types = streams.map((events) => events.map(({ type }) => type).join())
       expect(new Set(types)).toEqual(new Set(['run_failed,requeued']))
-      // Each claim of a job counts one run more: the one that failed, and no other.
+      // Every claim adds a run: there was only the one that failed.
       const glances = await store.glance(ids)
       expect(new Set([...glances.values()].map(({ run }) => run))).toEqual(new Set([1]))
       const { audit } = await openControl(store)
@@ -61,7 +61,7 @@ describe.each(DIALECTS)('an operation on %s', (dialect) => {
   )
 
   it(
-    'whose canary is tried goes on in another process when its own is killed',
+    'with a canary is continued by another process when its own is killed',
     async () => {
       const database = await createDatabase(dialect)
       const store = await openStore(database.url)

@@ -17,7 +17,7 @@ import { startProxy } from './proxy.ts'
 
 const FAILED = { status: 'failed' } as const
 
-/** Requeues all that failed, unless told otherwise, as somebody does who has just looked. */
+/** Requeues all failed jobs unless changed, with the moment and the count of a preview. */
 async function request(api: TestApi, changes: object = {}) {
   const { asOf, count } = await api
     .client()
@@ -28,7 +28,7 @@ async function request(api: TestApi, changes: object = {}) {
   }
 }
 
-/** All that a client is told about an operation, until its end. */
+/** All messages of an operation until its end. */
 function watch(
   client: Client,
   id: string,
@@ -47,7 +47,7 @@ function watch(
   })
 }
 
-/** The same, until the outcome of every job is known. */
+/** All messages until the outcome of every job is known. */
 function watchOutcomes(client: Client, id: string): Promise<BulkOperation[]> {
   const told: BulkOperation[] = []
   return new Promise((resolve, reject) => {
@@ -58,7 +58,7 @@ function watchOutcomes(client: Client, id: string): Promise<BulkOperation[]> {
   })
 }
 
-/** Claims so many jobs that are due, and ends them. */
+/** Claims up to `limit` due jobs and settles them. */
 async function endJobs({ store }: TestApi, limit: number, kind: 'complete' | 'fail'): Promise<void> {
   const worker = randomUUID()
   const { jobs } = await store.claim({ queues: ['default'], limit, worker, leaseMs: 60_000 })
@@ -78,7 +78,7 @@ const audited = async (api: TestApi) =>
   (await api.client().audit.list.query({ action: 'bulkOperations.*', limit: 10 })).items
 
 describe.each(DIALECTS)('bulk operations on %s', (dialect) => {
-  it('are looked at, run, watched to their end, and kept in the audit', async () => {
+  it('are previewed, run, watched to their end, and recorded in the audit', async () => {
     const api = await startTestApi(dialect)
     const ids = await failJobs(api.store, 612)
     await failJobs(api.store, 5, { topic: 'other' })
@@ -129,7 +129,7 @@ describe.each(DIALECTS)('bulk operations on %s', (dialect) => {
     ])
   })
 
-  it('try some first, go on by themselves when those complete, and tell what became of all', async () => {
+  it('run a canary, continue by themselves when it completes, and report all outcomes', async () => {
     const api = await startTestApi(dialect)
     await failJobs(api.store, 40)
     const canary = { count: 5, maxFailed: 0 }
@@ -147,7 +147,7 @@ describe.each(DIALECTS)('bulk operations on %s', (dialect) => {
     })
   })
 
-  it('stop by themselves when those that are tried first fail again, and say so', async () => {
+  it('stop by themselves when the canary fails again, and say so', async () => {
     const api = await startTestApi(dialect)
     await failJobs(api.store, 40)
     const canary = { count: 5, maxFailed: 1 }
@@ -186,7 +186,7 @@ describe.each(DIALECTS)('bulk operations on %s', (dialect) => {
     expect(error).toMatchObject({ code: 'INVALID_INPUT', message: `input.${message}` })
   })
 
-  it('are begun and audited once when their request is sent again', async () => {
+  it('are started and audited once when their request is repeated', async () => {
     const api = await startTestApi(dialect)
     await failJobs(api.store, 3)
     const asked = await request(api)
@@ -215,7 +215,7 @@ describe.each(DIALECTS)('bulk operations on %s', (dialect) => {
     expect(await api.store.stats()).toMatchObject({ failed: 3 })
   })
 
-  it('leave alone what fails after their moment', async () => {
+  it('leave alone jobs that fail after the moment of the preview', async () => {
     const api = await startTestApi(dialect)
     await failJobs(api.store, 20)
     const asked = await request(api)
@@ -226,7 +226,7 @@ describe.each(DIALECTS)('bulk operations on %s', (dialect) => {
     expect(await api.store.stats()).toMatchObject({ pending: 20, failed: 7 })
   })
 
-  it('say what they left and why', async () => {
+  it('report which jobs they skipped and why', async () => {
     const api = await startTestApi(dialect)
     await failJobs(api.store, 3)
     await api.enqueue()
@@ -252,7 +252,7 @@ describe.each(DIALECTS)('bulk operations on %s', (dialect) => {
     expect(await run(182)).toMatchObject({ total: 200 })
   })
 
-  it('of few jobs are not refused for a handful', async () => {
+  it('of few jobs are not refused for a small difference', async () => {
     const api = await startTestApi(dialect)
     await failJobs(api.store, 12)
     const asked = await request(api)
@@ -266,7 +266,7 @@ describe.each(DIALECTS)('bulk operations on %s', (dialect) => {
     })
   })
 
-  it('are begun once by a key, also when they are over and nothing matches any more', async () => {
+  it('are started once per key, even after they have ended and nothing matches', async () => {
     const api = await startTestApi(dialect)
     await failJobs(api.store, 30)
     const asked = await request(api)
@@ -279,7 +279,7 @@ describe.each(DIALECTS)('bulk operations on %s', (dialect) => {
       code: 'INVALID_INPUT',
       message: expect.stringContaining(first.id),
     })
-    // A key is its owner's.
+    // Another caller's key is independent.
     const other = api.client(await api.tokenFor('operator'))
     expect(await errorOf(other.bulkOperations.run.mutate(asked))).toMatchObject({ code: 'COUNT_MISMATCH' })
     expect((await api.client().bulkOperations.list.query()).items).toHaveLength(1)
@@ -296,7 +296,7 @@ describe.each(DIALECTS)('bulk operations on %s', (dialect) => {
     const operator = api.client(await api.tokenFor('operator'))
     const stopped = await operator.bulkOperations.stop.mutate({ id })
     expect(stopped).toMatchObject({ status: 'stopped', stoppedBy: 'operator', skipped: {} })
-    // One job a second, each told of as it is done.
+    // One job a second, with a message for each.
     expect(told.slice(0, 2)).toMatchObject([{ status: 'running' }, { status: 'running' }])
     expect((await ended).at(-1)).toEqual(stopped)
     expect(stopped.done).toBeLessThan(60)
@@ -318,11 +318,11 @@ describe.each(DIALECTS)('bulk operations on %s', (dialect) => {
     const { done, finishedAt } = told.at(-1) ?? {}
     expect(done).toBe(30)
     expect(told.map((operation) => operation.done)).toEqual(expect.arrayContaining([10, 20]))
-    // The last of three drops falls after two seconds.
+    // The last of three jobs is due after two seconds.
     expect((finishedAt?.getTime() ?? 0) - created.getTime()).toBeGreaterThan(1_800)
   })
 
-  it('go on where they were when the API is started again', async () => {
+  it('continue where they were when the API is restarted', async () => {
     const database = await createDatabase(dialect)
     const first = await startTestApi({ url: database.url })
     const ids = await failJobs(first.store, 1_200)
@@ -341,9 +341,9 @@ describe.each(DIALECTS)('bulk operations on %s', (dialect) => {
     await database.drop()
   })
 
-  it('that cannot go on say why', async () => {
+  it('that cannot continue say why', async () => {
     const api = await startTestApi(dialect)
-    // No request gets so far: a search in payloads needs a time.
+    // The API would refuse this filter: a search in payloads needs a time.
     const { id } = await api.control.bulkOperations.create({
       ...{ action: 'requeue', filter: { payloadText: 'x' }, asOf: await api.store.now(), spreadMs: 0 },
       ...{ idempotencyKey: 'k', actor: { id: 't1', name: 'Ada', kind: 'token' } },
@@ -355,7 +355,7 @@ describe.each(DIALECTS)('bulk operations on %s', (dialect) => {
     })
   })
 
-  it('refuse what can do nothing, or is not over yet', async () => {
+  it('refuse a status on which the action has no effect, a moment in the future, and an unknown id', async () => {
     const api = await startTestApi(dialect)
     const preview = (changes: object) => errorOf(request(api, changes))
     expect(await preview({ filter: { status: 'pending' } })).toMatchObject({
@@ -379,7 +379,7 @@ describe.each(DIALECTS)('bulk operations on %s', (dialect) => {
     })
   })
 
-  it('do not tell what is masked', async () => {
+  it('do not reveal masked values', async () => {
     const api = await startTestApi(dialect)
     const filter = { meta: { password: 'hunter2' } }
     await api.enqueue({ meta: filter.meta })
@@ -426,7 +426,7 @@ describe.each(DIALECTS)('bulk operations on %s', (dialect) => {
     })
   })
 
-  it('are told of from where a client was', async () => {
+  it('are resumed by a client after its last message', async () => {
     const api = await startTestApi(dialect)
     const { id } = await api.client().bulkOperations.run.mutate(await request(api))
     expect((await watch(api.client(), id)).at(-1)).toMatchObject({ status: 'completed' })
@@ -436,7 +436,7 @@ describe.each(DIALECTS)('bulk operations on %s', (dialect) => {
 })
 
 describe('bulk operations on a Postgres that fails', () => {
-  it('go on when it is back', async () => {
+  it('continue when it is back', async () => {
     const database = await createDatabase('postgres')
     const proxy = await startProxy(database.url)
     const api = await startTestApi({ url: proxy.url })
@@ -445,7 +445,7 @@ describe('bulk operations on a Postgres that fails', () => {
     await eventually(async () => {
       expect((await api.control.bulkOperations.get(id))?.done).toBeGreaterThan(0)
     })
-    // Nobody answers there.
+    // No server listens there.
     proxy.target = 'postgres://127.0.0.1:1'
     proxy.cut()
     await eventually(async () => {
@@ -460,7 +460,7 @@ describe('bulk operations on a Postgres that fails', () => {
     await database.drop()
   })
 
-  it('keep what they did, and tell nothing of the house', async () => {
+  it('keep what they did, and reveal no internals', async () => {
     const database = await createDatabase('postgres')
     const api = await startTestApi({ url: database.url })
     const ids = await failJobs(api.store, 900)

@@ -7,11 +7,11 @@ import { Browser } from './push-service.ts'
 import type { World } from './test-server.ts'
 
 export interface ProcedureCall {
-  /** Where `anyone` may call it, and it checks for itself. */
+  /** The access of a procedure that `anyone` may call and that checks for itself. */
   readonly access?: Access
-  /** One that works, with as many fields as go together; makes what it needs. */
+  /** A valid input with as many fields as possible. Creates what it refers to. */
   readonly input: (world: World) => unknown
-  /** Other ways to call it, with what does not go with the first. */
+  /** Other valid inputs, with fields that exclude those of the first. */
   readonly also?: (world: World) => readonly unknown[]
   /** Fields without which it is refused. */
   readonly required?: readonly string[]
@@ -36,7 +36,7 @@ const JOB = { topic: 'mail', payload: { userId: '123' } }
 const none = () => undefined
 const named = async (world: World) => ({ name: await world.schedule() })
 
-/** Nothing fits it. */
+/** Filters that match nothing. */
 const byFilter = () => [
   {
     filter: {
@@ -48,7 +48,7 @@ const byFilter = () => [
   },
 ]
 
-/** Two jobs that failed, and all that can be said of them by those who are no admins. */
+/** Two failed jobs, and every filter for them that does not need an admin. */
 async function failedJobs(world: World) {
   const queue = `q${randomUUID()}`
   for (let n = 0; n < 2; n++) await world.job('failed', queue)
@@ -64,7 +64,7 @@ const anAlert = async (world: World) => ({ id: await world.alert() })
 const aRule = async (world: World) => ({ id: await world.alertRule() })
 const RULE = { name: 'late', threshold: 300, forSeconds: 60, enabled: true }
 
-/** How each procedure is called. The compiler names one that is missing here, and so does every test of it. */
+/** A valid call of each procedure. The compiler reports one that is missing here. */
 export const PROCEDURE_CALLS: Readonly<Record<ProcedurePath, ProcedureCall>> = {
   'jobs.enqueue': {
     input: () => ({
@@ -182,7 +182,7 @@ export const PROCEDURE_CALLS: Readonly<Record<ProcedurePath, ProcedureCall>> = {
   },
   'bulkOperations.preview': { input: failedJobs, required: ['action', 'filter'] },
   'bulkOperations.run': {
-    // Spread so far that its end does not come into the audit behind it.
+    // Spread so long that the audit entry of its end does not appear during the test.
     input: async (world) => ({
       ...(await failedJobs(world)),
       ...{ expectedCount: 2, idempotencyKey: randomUUID(), spreadSeconds: 3_600 },

@@ -13,7 +13,7 @@ async function pair(api: TestApi) {
 }
 
 describe.each(DIALECTS)('channels on %s', (dialect) => {
-  it('are made, listed, changed and removed', async () => {
+  it('are created, listed, changed and removed', async () => {
     const api = await startTestApi(dialect, { env: OPEN })
     const { channels } = api.client()
     const url = 'https://10.0.0.5/hook/sesame?key=hunter2'
@@ -54,7 +54,7 @@ describe.each(DIALECTS)('channels on %s', (dialect) => {
     expect(JSON.stringify(items)).not.toMatch(/sesame|hunter2|whsec|swordfish/)
   })
 
-  it('do not lead into our own network, unless that is allowed', async () => {
+  it('do not lead into private networks, unless that is allowed', async () => {
     const api = await startTestApi(dialect)
     for (const url of ['http://1.1.1.1/', 'https://127.0.0.1/', 'https://[::1]/', 'https://ada:x@1.1.1.1/']) {
       const made = api.client().channels.create.mutate({ kind: 'webhook', name: 'x', url })
@@ -63,7 +63,7 @@ describe.each(DIALECTS)('channels on %s', (dialect) => {
     expect(await api.client().channels.list.query()).toEqual([])
   })
 
-  it('can be tried by operators', async () => {
+  it('can be tested by operators', async () => {
     const receiver = await Receiver.listen()
     const env = { ...OPEN, ONCUE_PUBLIC_URL: 'https://oncue.example/', ONCUE_ENVIRONMENT: 'staging' }
     const api = await startTestApi(dialect, { env })
@@ -87,11 +87,11 @@ describe.each(DIALECTS)('channels on %s', (dialect) => {
     expect(await channels.list.query()).toMatchObject([
       { lastError: 'The receiver returned 503', failingSince: expect.any(Date) },
     ])
-    // Nobody is bothered again with what was only tried.
+    // A test is sent directly, without a job that could be retried.
     expect(await api.store.list({ queue: 'oncue' })).toMatchObject({ total: 0 })
   })
 
-  it('reach a device that says by what', async () => {
+  it('reach a device that registered its push token', async () => {
     const expo = await FakeExpo.listen()
     const api = await startTestApi(dialect, { env: { ONCUE_PUSH_URL: expo.url, ONCUE_PUSH_TOKEN: 'secret' } })
     const { id, client } = await pair(api)
@@ -116,7 +116,7 @@ describe.each(DIALECTS)('channels on %s', (dialect) => {
     expect(await client.channels.list.query()).toEqual([])
   })
 
-  it('are for devices, and for push tokens of Expo', async () => {
+  it('accept push tokens of Expo only, and from devices only', async () => {
     const api = await startTestApi(dialect)
     const { client } = await pair(api)
     for (const pushToken of ['abc', 'fcm:abc', 'ExponentPushToken'])
@@ -129,7 +129,7 @@ describe.each(DIALECTS)('channels on %s', (dialect) => {
     })
     expect(await devices.testPush.mutate()).toMatchObject({ delivered: false })
 
-    // A browser that signed in with a token is none either.
+    // A browser that signed in with a token is no device either.
     const signedIn = await api.fetch('/api/session', { token: null, json: { token: ADMIN_TOKEN } })
     const cookie = signedIn.headers.get('set-cookie')?.split(';')[0] ?? ''
     const refused = await api.fetch('/trpc/devices.registerPush', {

@@ -35,7 +35,7 @@ export function aNotification(changes: Partial<Notification> = {}): Notification
   }
 }
 
-/** Delivery over a real database, on a clock that stands still until it is moved. */
+/** Delivery over a real database, on a clock that is moved by hand. */
 export class Office {
   readonly delivery: Delivery
   readonly store: Store
@@ -75,7 +75,7 @@ export class Office {
     return this.control.channels.create({ kind, name: 'pager', address, secret: 'whsec_test' })
   }
 
-  /** An alert that is stored. */
+  /** Stores a firing alert. */
   async fire(): Promise<Alert> {
     const { ruleId, kind, queue, topic, fingerprint, value, threshold, summary } = ALERT
     const [since, now] = [this.clock.now(), this.clock.now()]
@@ -99,7 +99,7 @@ export class Office {
     return this.control.channels.get(id)
   }
 
-  /** The job of the one delivery there is. */
+  /** The job of the only delivery. */
   async job() {
     const { items } = await this.store.list({ topic: 'oncue:notify' })
     expect(items).toHaveLength(1)
@@ -116,7 +116,7 @@ export class Office {
     return this.until(async () => expect((await this.job()).status).toBe(status))
   }
 
-  /** Time passes, and somebody looks. */
+  /** Moves the clock, and polls for due jobs. */
   advance(ms: number): void {
     this.clock.advance(ms)
     this.delivery.wake()
@@ -125,8 +125,8 @@ export class Office {
 
 type OfficeOptions = Partial<DeliveryOptions> & {
   readonly clock?: TestClock
-  /** On this database, which its owner drops. */
+  /** Uses this database, which the caller drops. */
   readonly url?: string
-  /** It delivers nothing itself. */
+  /** Only enqueues deliveries, and sends none. */
   readonly isIdle?: boolean
 }

@@ -9,11 +9,11 @@ const LEASE_MS = 60_000
 const ENV = { ONCUE_WEBHOOK_PRIVATE_ADDRESSES: 'true' }
 
 describe.each(DIALECTS)('API processes on one %s', (dialect) => {
-  it('deliver once what they share, and once more what a kill -9 left open, under the same id', async () => {
+  it('deliver each notification once, and one that a kill -9 interrupted again under the same id', async () => {
     const receiver = await Receiver.listen()
     const database = await createDatabase(dialect)
     onTestFinished(() => database.drop())
-    // It only asks: whoever asks need not be the one who sends.
+    // It only enqueues: another process may send.
     const office = await Office.open(dialect, { url: database.url, clock: clockAt(0), isIdle: true })
     await office.webhook(receiver.url)
     for (let n = 0; n < 30; n++) await office.delivery.notify(aNotification({ id: `alert:x:${n}` }))
@@ -23,7 +23,7 @@ describe.each(DIALECTS)('API processes on one %s', (dialect) => {
     expect(idsOf(receiver).size).toBe(30)
     expect(receiver.received).toHaveLength(30)
 
-    // It was sent, and nobody has written that down.
+    // The process is killed after sending and before recording it.
     receiver.answer = (_, nth) => (nth === 30 ? null : { status: 200 })
     await one.process.stop('SIGKILL')
     await office.delivery.notify(aNotification({ id: 'alert:x:30' }))

@@ -6,7 +6,7 @@ import { Receiver } from './receiver.ts'
 
 describe.each(DIALECTS)('delivery on %s', (dialect) => {
   describe('to a webhook', () => {
-    it('is signed, and tells the alert and nothing else', async () => {
+    it('is signed, and contains the alert and nothing else', async () => {
       const receiver = await Receiver.listen()
       const office = await Office.open(dialect)
       const { id } = await office.webhook(receiver.url)
@@ -80,7 +80,7 @@ describe.each(DIALECTS)('delivery on %s', (dialect) => {
       expect((await office.job()).lastError).toMatchObject({ class: 'NotDelivered', message: 'ECONNREFUSED' })
     })
 
-    it('waits as long as it is asked to', async () => {
+    it('waits as long as the receiver asks', async () => {
       const receiver = await Receiver.listen()
       const office = await Office.open(dialect)
       await office.webhook(receiver.url)
@@ -98,7 +98,7 @@ describe.each(DIALECTS)('delivery on %s', (dialect) => {
         { location: '/elsewhere' },
         'The receiver returned 302; redirects are not followed',
       ],
-    ])('believes %s after three more attempts', async (_, status, headers, error) => {
+    ])('gives up on %s after three more attempts', async (_, status, headers, error) => {
       const receiver = await Receiver.listen()
       const office = await Office.open(dialect)
       const { id } = await office.webhook(receiver.url)
@@ -140,7 +140,7 @@ describe.each(DIALECTS)('delivery on %s', (dialect) => {
       )
     }
 
-    it('is not sent, whether the URL has it or a name', async () => {
+    it('is not sent, whether the URL contains the address or a name', async () => {
       const receiver = await Receiver.listen()
       const resolve = async () => [{ address: '127.0.0.1', family: 4 }]
       const office = await Office.open(dialect, { allowPrivateAddresses: false, resolve })
@@ -152,7 +152,7 @@ describe.each(DIALECTS)('delivery on %s', (dialect) => {
       expect(receiver.received).toEqual([])
     })
 
-    it('is not sent when a name means something else since it was checked', async () => {
+    it('is not sent when a name resolves differently since it was checked', async () => {
       const receiver = await Receiver.listen()
       const answers = ['93.184.216.34', '127.0.0.1']
       const resolve = async () => [{ address: answers.shift() ?? '127.0.0.1', family: 4 }]
@@ -165,7 +165,7 @@ describe.each(DIALECTS)('delivery on %s', (dialect) => {
     })
   })
 
-  it('speaks to Slack as Slack wants it', async () => {
+  it('sends the format of Slack to Slack', async () => {
     const receiver = await Receiver.listen()
     const office = await Office.open(dialect)
     const { id } = await office.webhook(receiver.url, 'slack')
@@ -182,7 +182,7 @@ describe.each(DIALECTS)('delivery on %s', (dialect) => {
     expect(headers).not.toHaveProperty('oncue-signature')
   })
 
-  it('is once for each channel and change, however often it is asked for', async () => {
+  it('happens once per channel and change, however often it is requested', async () => {
     const receiver = await Receiver.listen()
     const office = await Office.open(dialect)
     for (const kind of ['webhook', 'slack', 'webhook'] as const) await office.webhook(receiver.url, kind)
@@ -193,7 +193,7 @@ describe.each(DIALECTS)('delivery on %s', (dialect) => {
     expect(receiver.received).toHaveLength(6)
   })
 
-  it('is shared by two processes, and done once', async () => {
+  it('is shared by two processes, and happens once', async () => {
     const receiver = await Receiver.listen()
     const one = await Office.open(dialect)
     const two = await Office.open(dialect, { clock: one.clock, url: one.store.url })
@@ -207,7 +207,7 @@ describe.each(DIALECTS)('delivery on %s', (dialect) => {
     expect(new Set(receiver.received.map(({ headers }) => headers['oncue-delivery'])).size).toBe(60)
   })
 
-  it('is left out where a channel is gone or switched off meanwhile', async () => {
+  it('is skipped for a channel that was removed or disabled meanwhile', async () => {
     const office = await Office.open(dialect)
     const { id } = await office.webhook('http://127.0.0.1:1/')
     await office.delivery.notify(aNotification())
@@ -217,7 +217,7 @@ describe.each(DIALECTS)('delivery on %s', (dialect) => {
     await office.untilStatus('cancelled')
   })
 
-  it('does not tell that an alert fires once it is known to be over', async () => {
+  it('does not send a firing alert after it was resolved', async () => {
     const receiver = await Receiver.listen()
     const office = await Office.open(dialect)
     await office.webhook(receiver.url)
@@ -231,7 +231,7 @@ describe.each(DIALECTS)('delivery on %s', (dialect) => {
     expect(receiver.received).toHaveLength(1)
   })
 
-  it('is given back when the process ends, and done by the next', async () => {
+  it('is released when the process stops, and done by the next one', async () => {
     const receiver = await Receiver.listen()
     const office = await Office.open(dialect)
     await office.webhook(receiver.url)

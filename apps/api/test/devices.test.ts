@@ -11,7 +11,7 @@ describe.each(DIALECTS)('devices on %s', (dialect) => {
     return { device, secret, client: createClient(api.url, secret) }
   }
 
-  it('are made by exchanging a code, once, and may what the maker may', async () => {
+  it('are created by exchanging a code once, with the access of their maker', async () => {
     const api = await startTestApi(dialect)
     const maker = api.client(await api.tokenFor('operator', { allowedTopics: ['mail_*'] }))
     const pairing = await maker.pairings.create.mutate({})
@@ -29,13 +29,13 @@ describe.each(DIALECTS)('devices on %s', (dialect) => {
     expect(await maker.devices.list.query()).toMatchObject([{ id: device.id, isThis: false }])
   })
 
-  it('are reached by the address that people use', async () => {
+  it('are paired through the public URL', async () => {
     const api = await startTestApi(dialect, { env: { ONCUE_PUBLIC_URL: 'https://oncue.example/jobs/' } })
     const { url, code } = await api.client().pairings.create.mutate()
     expect(url).toBe(`https://oncue.example/jobs/pair?code=${code}`)
   })
 
-  it('never may more than their maker', async () => {
+  it('never have more access than their maker', async () => {
     const api = await startTestApi(dialect)
     const operator = api.client(await api.tokenFor('operator'))
     expect(await errorOf(operator.pairings.create.mutate({ role: 'admin' }))).toMatchObject({
@@ -47,7 +47,7 @@ describe.each(DIALECTS)('devices on %s', (dialect) => {
     expect(await errorOf(viewer.pairings.create.mutate({}))).toMatchObject({ code: 'FORBIDDEN' })
   })
 
-  it('are not made by those whom only a rule lets in', async () => {
+  it('cannot be paired by callers whom only a rule admits', async () => {
     const api = await startTestApi(dialect, { env: { ONCUE_MANAGE_RULE: 'true' } })
     await api.client(null).queues.pause.mutate({ queue: 'mail' })
     expect(await errorOf(api.client(null).pairings.create.mutate({}))).toMatchObject({ code: 'FORBIDDEN' })
@@ -56,7 +56,7 @@ describe.each(DIALECTS)('devices on %s', (dialect) => {
     expect(await errorOf(revoke)).toMatchObject({ code: 'FORBIDDEN' })
   })
 
-  it('are not made by a code whose maker was revoked in between', async () => {
+  it('cannot be paired with a code whose maker was revoked meanwhile', async () => {
     const api = await startTestApi(dialect)
     const { id, secret } = await api.client().tokens.create.mutate({ name: 'ada', role: 'operator' })
     const { code } = await api.client(secret).pairings.create.mutate({})
@@ -65,7 +65,7 @@ describe.each(DIALECTS)('devices on %s', (dialect) => {
     expect(await errorOf(exchange)).toMatchObject({ code: 'PAIRING_REFUSED' })
   })
 
-  it('end with the token that made them, and with what else it made', async () => {
+  it('end with the token that made them, and with it the devices that they paired', async () => {
     const api = await startTestApi(dialect)
     const { id, secret } = await api.client().tokens.create.mutate({ name: 'ada', role: 'operator' })
     const phone = await paired(api, { token: secret })
@@ -76,7 +76,7 @@ describe.each(DIALECTS)('devices on %s', (dialect) => {
       { id: tablet.device.id, maker: { id: phone.device.id, kind: 'device', name: 'phone' } },
       { id: phone.device.id, maker: { id, kind: 'token', name: 'ada' } },
     ])
-    // What a device does is done by it, and not by what made it.
+    // A device acts under its own name, not that of its maker.
     expect(await tablet.client.tokens.me.query()).toMatchObject({ id: tablet.device.id, kind: 'device' })
     expect(await api.client().tokens.revoke.mutate({ id })).toEqual({ devices: 2 })
     for (const client of [api.client(secret), phone.client, tablet.client])
@@ -86,7 +86,7 @@ describe.each(DIALECTS)('devices on %s', (dialect) => {
     expect(items).toMatchObject([{ target: { id, name: 'ada', devices: 2 } }])
   })
 
-  it('end when they were not used for as long as the setting says, which use renews', async () => {
+  it('end when they were idle for as long as the setting says, counted from their last use', async () => {
     const api = await startTestApi(dialect, { env: { ONCUE_DEVICE_IDLE_DAYS: '7' } })
     const { device, client } = await paired(api)
     const days = (from: Date, until: Date | null | undefined) =>
@@ -98,7 +98,7 @@ describe.each(DIALECTS)('devices on %s', (dialect) => {
     expect(days(used?.lastUsed ?? new Date(0), used?.idleUntil)).toBe(30)
   })
 
-  it('are not found by guessing: an address has as many attempts as it has requests', async () => {
+  it('cannot be guessed: each attempt counts as a request of its address', async () => {
     const api = await startTestApi(dialect, { env: { ONCUE_RATE_LIMIT_ADDRESS: '10' } })
     const exchange = (typed: string) =>
       errorOf(api.client(null).pairings.exchange.mutate({ code: typed, name: 'phone' }))
@@ -111,7 +111,7 @@ describe.each(DIALECTS)('devices on %s', (dialect) => {
     expect(await api.control.tokens.list({ kind: 'device' })).toEqual([])
   })
 
-  it('are paired by a right code, however many wrong ones came from the same address', async () => {
+  it('are paired with a correct code, however many wrong ones came from the same address', async () => {
     const api = await startTestApi(dialect)
     const { code } = await api.client().pairings.create.mutate({})
     const exchange = (typed: string) =>
@@ -124,7 +124,7 @@ describe.each(DIALECTS)('devices on %s', (dialect) => {
     expect((await exchange(code)).device).toMatchObject({ name: 'phone' })
   })
 
-  it('are cut off at once when they are revoked', async () => {
+  it('lose access at once when they are revoked', async () => {
     const api = await startTestApi(dialect)
     const { device, client } = await paired(api)
     const ended = vi.fn()
@@ -138,7 +138,7 @@ describe.each(DIALECTS)('devices on %s', (dialect) => {
     expect(await api.client().devices.list.query()).toEqual([])
   })
 
-  it('are renamed and revoked by those who may as much, and by no others', async () => {
+  it('are renamed and revoked only by callers with at least the same role', async () => {
     const api = await startTestApi(dialect)
     const operator = api.client(await api.tokenFor('operator'))
     const { device: ofAdmin } = await paired(api)
@@ -172,7 +172,7 @@ describe.each(DIALECTS)('devices on %s', (dialect) => {
     expect(items).toMatchObject([{ actor: { id: mine.device.id, name: 'mine' }, action: 'devices.revoke' }])
   })
 
-  it('are revoked however many came after them', async () => {
+  it('can be revoked, however many were paired after them', async () => {
     const api = await startTestApi(dialect)
     const { device } = await paired(api)
     const others = Array.from({ length: 1_000 }, (_, n) => createHash('sha256').update(`${n}`).digest('hex'))
@@ -183,7 +183,7 @@ describe.each(DIALECTS)('devices on %s', (dialect) => {
     expect(await api.store.tokens.usable([device.id])).toEqual(new Set())
   })
 
-  it('are no other tokens: those are not renamed or revoked this way', async () => {
+  it('are the only tokens that these procedures rename or revoke', async () => {
     const api = await startTestApi(dialect)
     const { id } = await api.client().tokens.create.mutate({ name: 'shop', role: 'producer' })
     for (const change of [
@@ -193,7 +193,7 @@ describe.each(DIALECTS)('devices on %s', (dialect) => {
       expect(await errorOf(change())).toMatchObject({ code: 'TOKEN_NOT_FOUND' })
   })
 
-  it('are named in the audit, with what they did', async () => {
+  it('are named in the audit for their actions', async () => {
     const api = await startTestApi(dialect)
     const { device, client } = await paired(api, { name: 'the phone' })
     await client.queues.pause.mutate({ queue: 'mail' })
@@ -212,7 +212,7 @@ describe.each(DIALECTS)('devices on %s', (dialect) => {
     ])
   })
 
-  it('are not taken for a token of the same name', async () => {
+  it('are not confused with a token of the same name', async () => {
     const api = await startTestApi(dialect)
     const { client, secret } = await paired(api, { name: 'admin' })
     await client.queues.pause.mutate({ queue: 'mail' })
@@ -233,7 +233,7 @@ describe.each(DIALECTS)('devices on %s', (dialect) => {
     ])
   })
 
-  it('can be browsers, whose token no script sees', async () => {
+  it('can be browsers, whose token no script can read', async () => {
     const api = await startTestApi(dialect)
     const { code } = await api.client().pairings.create.mutate({ role: 'viewer' })
     const json = { code, name: 'laptop' }

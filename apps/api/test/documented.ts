@@ -11,14 +11,14 @@ type Paths = Readonly<Record<string, Record<string, { readonly responses: Record
 
 const document = openApiDocument()
 const paths = document.paths as Paths
-// The answers are written by zod, and the document by zod too: this one reads both, and knows nothing of zod.
+// Both the responses and the document come from zod, so an independent implementation compares them.
 const ajv = new Ajv2020({ strict: false })
 addFormats.default(ajv)
 ajv.addSchema({ $id: 'openapi', ...document })
 
 const templates = Object.keys(paths).map((path) => ({
   path,
-  // The more exact come first: /api/jobs/stats is no job.
+  // More specific paths come first: /api/jobs/stats is no job id.
   order: path.split('{').length,
   pattern: new RegExp(`^${path.replace(/\{\w+\}/g, '[^/]+')}$`),
 }))
@@ -26,7 +26,7 @@ templates.sort((a, b) => a.order - b.order)
 
 const validators = new Map<string, ValidateFunction>()
 
-/** An answer of REST has a status that the document names, and the body that it describes. */
+/** The response must have a status and a body that the OpenAPI document describes. */
 export function expectDocumented(method: string, url: string, answer: Answer): void {
   const [path = ''] = url.split('?', 1)
   const known = templates.find(({ pattern }) => pattern.test(path))?.path ?? ''

@@ -5,7 +5,7 @@ import { DIALECTS, errorOf, startTestApi, type TestApi } from './harness.ts'
 
 const MB = 1_048_576
 
-/** Sends the head of a request and a part of its body, and waits for an answer to that. */
+/** Sends the head of a request and a part of its body, and waits for the response. */
 function sendHalf(api: TestApi, path: string, headers: Record<string, string>): Promise<string> {
   const { hostname, port } = new URL(api.url)
   const head = Object.entries({ host: `${hostname}:${port}`, 'content-type': 'application/json', ...headers })
@@ -24,7 +24,7 @@ function sendHalf(api: TestApi, path: string, headers: Record<string, string>): 
   })
 }
 
-describe('a body that is still on its way', () => {
+describe('an unfinished body', () => {
   const LENGTH = { 'content-length': `${10 * MB}` }
 
   it.each([
@@ -38,12 +38,12 @@ describe('a body that is still on its way', () => {
     ['REST', '/api/jobs/enqueue/batch', LENGTH, 401],
     ['REST, in chunks', '/api/jobs/enqueue', { 'transfer-encoding': 'chunked' }, 401],
     ['nothing', '/nothing', LENGTH, 404],
-  ])('is not waited for when who sends it cannot pass: %s', async (_, path, headers, status) => {
+  ])('is not awaited when its caller is refused anyway: %s', async (_, path, headers, status) => {
     const api = await startTestApi('sqlite')
     expect(await sendHalf(api, path, headers)).toMatch(new RegExp(`^HTTP/1.1 ${status} `))
   })
 
-  it('is not waited for when the token is wrong, or may not', async () => {
+  it('is not awaited when the token is wrong or lacks access', async () => {
     const api = await startTestApi('sqlite')
     const viewer = await api.tokenFor('viewer')
     const half = (token: string) =>
@@ -65,7 +65,7 @@ describe('a body', () => {
     await response.text()
     return response.status
   }
-  /** Without a length: it is only known when it has come. */
+  /** Without content-length, so that the size is known only at the end. */
   const chunked = (body: string) => new Blob([body]).stream()
 
   it.each<[string, string, number]>([
@@ -96,7 +96,7 @@ describe('a body', () => {
     expect(parse.mock.calls.filter(([text]) => text.length > MB)).toHaveLength(1)
   })
 
-  it('is no batch when a cookie proves who sends it, and small when nothing does', async () => {
+  it('has a lower limit with a cookie than with a token, and the lowest without credentials', async () => {
     const api = await startTestApi('sqlite', { env: { ONCUE_ENQUEUE_RULE: 'true' } })
     const token = await api.tokenFor('operator')
     const signedIn = await api.fetch('/api/session', { token: null, json: { token } })
@@ -109,7 +109,7 @@ describe('a body', () => {
     expect(await post(api, '/api/jobs/enqueue/batch', chunked(text(MB / 4 + 1)), {})).toBe(413)
   })
 
-  it('that signs in has a token in it, and not much more', async () => {
+  it('of a sign-in has at most 16 KB', async () => {
     const api = await startTestApi('sqlite')
     for (const path of ['/api/session', '/api/session/pair']) {
       expect(await post(api, path, text(16 * 1_024), {})).toBe(400)
@@ -137,7 +137,7 @@ describe('the rate limit', () => {
     ['alone', TEN.join('%252C'), 404, 1],
     // The first call is made, so that tRPC sees the path.
     ['behind a call', `queues.list,${TEN.join('%252C')}`, 207, 2],
-  ])('is not passed by commas that only tRPC would decode: %s', async (_, path, status, calls) => {
+  ])('is not bypassed by commas that only tRPC would decode: %s', async (_, path, status, calls) => {
     const api = await startTestApi('sqlite')
     const response = await api.fetch(`/trpc/${path}?batch=1`)
     expect(await response.json()).toHaveLength(calls)
@@ -146,7 +146,7 @@ describe('the rate limit', () => {
 })
 
 describe('behind a proxy', () => {
-  /** What the audit has as the address of a request with this header. */
+  /** The address in the audit for a request with this header. */
   async function addressOf(trust: string | undefined, forwarded: string | undefined): Promise<string> {
     const api = await startTestApi('sqlite', { env: trust === undefined ? {} : { ONCUE_TRUST_PROXY: trust } })
     const headers = forwarded === undefined ? {} : { 'x-forwarded-for': forwarded }
@@ -200,7 +200,7 @@ describe('behind a proxy', () => {
       return (await api.fetch('/api/session', { token: null, json: { token: 'oncue_wrong' }, headers }))
         .status
     }
-    // What the client writes on the left chooses nothing.
+    // Entries that the client adds on the left are ignored.
     for (let n = 0; n < 20; n++) expect(await signIn(`192.0.2.${n}, 2001:db8::${n}`)).toBe(401)
     expect(await signIn('2001:db8::ffff')).toBe(429)
     expect(await signIn('2001:db8:0:1::1')).toBe(401)
@@ -211,7 +211,7 @@ describe('behind a proxy', () => {
     expect(await ask('203.0.113.7')).toBe(401)
   })
 
-  it('takes a right code, however many wrong ones strangers have sent', async () => {
+  it('accepts a correct code, however many wrong ones others have sent', async () => {
     const env = { ONCUE_TRUST_PROXY: 'true' }
     const api = await startTestApi('sqlite', { env })
     const { code } = await api.client().pairings.create.mutate({})
@@ -249,7 +249,7 @@ describe('responses of the API are not cached', () => {
   })
 })
 
-describe.each(DIALECTS)('what makes the server read job after job on %s', (dialect) => {
+describe.each(DIALECTS)('searches that read job after job on %s', (dialect) => {
   it.each([...['jobs.list', 'bulkOperations.preview', 'jobs.requeue', 'jobs.cancel', 'jobs.delete']])(
     'has a budget of its own: %s',
     async (name) => {
@@ -274,7 +274,7 @@ describe.each(DIALECTS)('what makes the server read job after job on %s', (diale
         expect(await errorOf(api.client(token).jobs.list.query(filter))).toMatchObject({
           code: 'RATE_LIMITED',
         })
-      // What an index answers is no search.
+      // A filter with an index is no search.
       await api.client(token).jobs.list.query({ topic: 'mail', createdFrom })
       await api.client(token).jobs.cancel.mutate({ filter: { topic: 'mail', createdFrom } })
     },

@@ -6,11 +6,11 @@ const messages = Array.from({ length: 3 }, (_, n) => ({
   ...{ sound: 'default', priority: 'high' as const, channelId: 'alerts', categoryId: 'alert' },
 }))
 
-it("is the one of Expo's own client: the same requests, the same answers", async () => {
+it("our Expo client sends the same requests and reads the same responses as Expo's own", async () => {
   const expo = await FakeExpo.listen()
   expo.badTickets.set('ExponentPushToken[1]', 'DeviceNotRegistered')
   expo.badReceipts.set('ExponentPushToken[2]', 'MessageRateExceeded')
-  // The client looks for it when it is imported.
+  // Expo's client reads it when it is imported.
   vi.stubEnv('EXPO_BASE_URL', expo.url)
   const { Expo } = await import('expo-server-sdk')
   const { ExpoService } = await import('../src/delivery/expo.ts')

@@ -21,16 +21,16 @@ const refused = ({ status, code, headers = {} }: Refusal) => ({
  * message or for a whole request. A test lets Expo's own client talk to it.
  */
 export class FakeExpo {
-  /** What was asked for, whether or not it was taken. */
+  /** All requests, accepted or not. */
   readonly requests: { path: string; authorization: string | undefined; body: unknown }[] = []
-  /** What phones got. */
+  /** Messages that reached phones. */
   readonly messages: Message[] = []
-  /** By push token: with which error its ticket, or its receipt, comes. */
+  /** Errors of tickets and of receipts, by push token. */
   readonly badTickets = new Map<string, string>()
   readonly badReceipts = new Map<string, string>()
   /** Receipts are not there yet. */
   isSlow = false
-  /** Refuses a whole request; null takes it. */
+  /** Refuses a whole request. Null accepts it. */
   refuse: (messages: readonly Message[]) => Refusal | null = () => null
   refuseReceipts: Refusal | null = null
   readonly #receipts = new Map<string, object>()

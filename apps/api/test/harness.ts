@@ -21,9 +21,9 @@ export { ADMIN_TOKEN, createDatabase, DIALECTS, type Dialect }
 
 export type Client = TRPCClient<AppRouter>
 
-/** A server, and ways to call it as a client and to use its store as a worker; gone when the test is over. */
+/** A server that is stopped after the test, with clients for it and access to its store. */
 export class TestApi extends TestServer {
-  /** Calls as the admin, unless told otherwise; null: without a token. */
+  /** Calls as the admin by default. Null: without a token. */
   client(token: string | null = ADMIN_TOKEN): Client {
     return createClient(this.url, token)
   }
@@ -47,7 +47,7 @@ export class TestApi extends TestServer {
     return secret
   }
 
-  /** Straight into the store, past the API. */
+  /** Stores a job directly, without the API. */
   async enqueue(options: EnqueueOptions & { topic?: string; payload?: unknown } = {}): Promise<string> {
     const { topic = 'mail_digest', payload = { userId: '123' }, ...rest } = options
     const [id] = await this.store.enqueue([prepareOwnJob(topic, payload, rest)])
@@ -55,7 +55,7 @@ export class TestApi extends TestServer {
     return id
   }
 
-  /** As a worker does. */
+  /** Claims a job as a worker does. */
   async claim(queue = 'default'): Promise<ClaimedJob> {
     const { jobs } = await this.store.claim({ queues: [queue], limit: 1, worker: WORKER, leaseMs: 60_000 })
     const [job] = jobs
@@ -109,7 +109,7 @@ export function createClient(url: string, token: string | null = ADMIN_TOKEN): C
   })
 }
 
-/** Many jobs that ran and failed. */
+/** Enqueues jobs, runs them and lets them fail. */
 export async function failJobs(
   store: Store,
   count: number,

@@ -46,7 +46,7 @@ class Installation {
     return new Date(this.#clock.now)
   }
 
-  /** Time goes by, and the workers are still there. */
+  /** Moves the clock; workers stay alive. */
   async advance(ms: number): Promise<void> {
     this.#clock.now += ms
     for (const id of this.#workers) await this.store.rescue(id)
@@ -56,7 +56,7 @@ class Installation {
     return this.store.enqueue(Array.from({ length: count }, () => prepareOwnJob(topic, {}, { queue })))
   }
 
-  /** Jobs that end now; the first so many fail. */
+  /** Ends jobs now: some failed, the others completed. */
   async end(queue: string, { completed = 0, failed = 0 }, error = ERROR): Promise<void> {
     await this.enqueue(queue, completed + failed)
     const claim = { queues: [queue], limit: completed + failed, worker: WORKER, leaseMs: MINUTE }
@@ -78,12 +78,12 @@ class Installation {
     this.#workers.length = 0
   }
 
-  /** As it is now, with nothing remembered. */
+  /** The current health, without a cache. */
   health(): Promise<Health> {
     return createHealth(this, 'production').get()
   }
 
-  /** In one line for each queue. */
+  /** One line per queue. */
   async states(): Promise<string[]> {
     const { queues } = await this.health()
     return queues.map(({ queue, state }) => `${queue} ${state}`)
@@ -91,7 +91,7 @@ class Installation {
 }
 
 describe.each(DIALECTS)('health on %s', (dialect) => {
-  it('of an empty installation is calm', async () => {
+  it('of an empty installation is good', async () => {
     const here = await Installation.on(dialect)
     const flat = new Array<number>(SPARK_MINUTES).fill(0)
     expect(await here.health()).toEqual({
@@ -164,7 +164,7 @@ describe.each(DIALECTS)('health on %s', (dialect) => {
     expect(look?.queues.get('mail')).toMatchObject({ waiting: 2 })
   })
 
-  it("says that Oncue's own queue is paused or stopped, for then no alert is sent", async () => {
+  it("says when Oncue's own queue is paused or stopped, since no alert is sent then", async () => {
     const here = await Installation.on(dialect)
     await here.attend(['mail'])
     await here.enqueue(INTERNAL_QUEUE, 2)
@@ -184,7 +184,7 @@ describe.each(DIALECTS)('health on %s', (dialect) => {
     expect((await here.health()).summary.text).toBe('All good')
   })
 
-  it('tells of each queue how it is, trouble first, and sums it up in a sentence', async () => {
+  it('lists the state of each queue, the worst first, and sums it up in a sentence', async () => {
     const here = await Installation.on(dialect)
     await here.attend(['mail', 'media', 'sync'], 5)
     await here.attend(['mail', 'docs'], 3)
@@ -216,7 +216,7 @@ describe.each(DIALECTS)('health on %s', (dialect) => {
       failedLastHour: 3,
       spark: { waiting: new Array(SPARK_MINUTES).fill(0) },
     })
-    // They ended half a minute ago, and five minutes are counted, of which the running one has just begun.
+    // They ended half a minute ago. Five minutes are counted, of which the current one has just begun.
     expect(here.now.getTime() % MINUTE).toBe(0)
     expect(sync?.throughput).toBe(Math.round((21 / 4) * 100) / 100)
     expect(sync?.spark.completed.slice(-3)).toEqual([0, 18, 0])
@@ -235,7 +235,7 @@ describe.each(DIALECTS)('health on %s', (dialect) => {
       ],
     })
 
-    // Once one is done, mail is no more than late.
+    // After one job has ended, mail is only late.
     const { jobs } = await here.store.claim({ queues: ['mail'], limit: 1, worker: WORKER, leaseMs: MINUTE })
     await here.store.settle(jobs.map(({ id, run }) => ({ id, run, kind: 'complete' })))
     expect(await here.states()).toContain('mail late')
@@ -263,7 +263,7 @@ describe.each(DIALECTS)('health on %s', (dialect) => {
     expect((await here.health()).failures).toEqual([])
   })
 
-  it('forgets what is over: a failure rate after a quarter of an hour, failures after a whole', async () => {
+  it('forgets a failure rate after 15 minutes, and failures after an hour', async () => {
     const here = await Installation.on(dialect)
     await here.attend(['mail'])
     await here.end('mail', { failed: 30 })
@@ -278,7 +278,7 @@ describe.each(DIALECTS)('health on %s', (dialect) => {
     expect(await look()).toEqual(['idle', 0, null, 0])
   })
 
-  it('counts as late and failing what the enabled rules say', async () => {
+  it('takes the limits for late and failing from the enabled rules', async () => {
     const here = await Installation.on(dialect)
     await here.attend(['mail', 'media'])
     await here.enqueue('mail')
@@ -293,7 +293,7 @@ describe.each(DIALECTS)('health on %s', (dialect) => {
     expect(thresholds.oldestWaitingSeconds).toBe(300)
   })
 
-  it("leaves Oncue's own queue out, and those who serve nothing else", async () => {
+  it("leaves out Oncue's own queue, and workers that serve no other", async () => {
     const here = await Installation.on(dialect)
     await here.attend([INTERNAL_QUEUE])
     await here.attend([INTERNAL_QUEUE, 'mail'])
@@ -323,7 +323,7 @@ describe.each(DIALECTS)('health on %s', (dialect) => {
     const claim = { queues: ['mail'], limit: 4, worker: WORKER, leaseMs: MINUTE }
     const { jobs } = await here.store.claim(claim)
     await here.store.settle(jobs.map(({ id, run }) => ({ id, run, kind: 'complete' })))
-    // The sample is of the minute that began 2 min ago: 4 fewer wait since then, and 6 still do.
+    // The sample is 2 min old. Since then the backlog has shrunk by 4, to 6.
     expect(await drainMs()).toBe(3 * MINUTE)
     await here.store.pause('mail', 'anna')
     expect(await drainMs()).toBeNull()
@@ -345,7 +345,7 @@ describe.each(DIALECTS)('health on %s', (dialect) => {
     expect(queues).toMatchObject([{ state: 'stalled', capacity: 0 }])
   })
 
-  it('draws its sparklines from the looks of every minute', async () => {
+  it('draws its sparklines from the samples of every minute', async () => {
     const here = await Installation.on(dialect)
     await here.attend(['mail'], 5)
     const recorder = new GaugeRecorder(here)
@@ -362,7 +362,7 @@ describe.each(DIALECTS)('health on %s', (dialect) => {
     expect(workers.spark.slice(-5)).toEqual([0, 1, 1, 1, 1])
   })
 
-  it('tells watchers what has changed, and not that time goes by', async () => {
+  it('sends watchers what has changed, but not the passing of time', async () => {
     const here = await Installation.on(dialect)
     await here.attend(['mail'])
     await here.enqueue('mail')
@@ -384,7 +384,7 @@ describe.each(DIALECTS)('health on %s', (dialect) => {
     expect(told).toEqual([1])
     await here.enqueue('mail')
     await eventually(() => expect(told).toEqual([1, 2]))
-    // What only time changes is told with the next minute.
+    // Values that change only with time are sent once a minute.
     await here.advance(MINUTE)
     await eventually(() => expect(told).toEqual([1, 2, 2]))
     leaving.abort()
@@ -400,7 +400,7 @@ describe.each(DIALECTS)('gauges on %s', (dialect) => {
     expect(await first.record()).toBe(true)
     expect(await second.record()).toBe(false)
     await here.advance(MINUTE)
-    // The first has died.
+    // The first process has died.
     expect(await second.record()).toBe(true)
     await here.advance(MINUTE)
     const written = await Promise.all([first.record(), second.record()])
@@ -417,7 +417,7 @@ describe.each(DIALECTS)('gauges on %s', (dialect) => {
     await database.drop()
   })
 
-  it('and series are told in steps, so that a chart of a day has few points', async () => {
+  it('and series are returned in steps, so that a chart of a day has few points', async () => {
     const database = await createDatabase(dialect)
     const api = await startTestApi({ url: database.url })
     const { store } = api
@@ -458,8 +458,8 @@ describe.each(DIALECTS)('gauges on %s', (dialect) => {
   })
 })
 
-describe('what health costs', () => {
-  it('is a few statements, however many queues there are and however many look', async () => {
+describe('the cost of health', () => {
+  it('is a few statements, however many queues and readers there are', async () => {
     const database = await createDatabase('postgres')
     const counter = new StatementCounter()
     const proxy = await startProxy(database.url, counter.listen)
@@ -471,16 +471,16 @@ describe('what health costs', () => {
     }
     const facts = new FactReader(here.store, here.control)
     await facts.read()
-    // The pool is full from here on: a connection that is opened later would count, by the statement that sets it up.
+    // Fills the pool first: the setup statement of a later connection would count as well.
     await Promise.all(Array.from({ length: 10 }, () => here.store.now()))
     const computed = await costOf(() => facts.read())
-    // Queues in four, workers, what ended, alerts, bulk operations; the clock twice.
+    // Four for queues; workers, ended jobs, alerts, bulk operations; the clock twice.
     expect(computed).toBeLessThanOrEqual(10)
     for (let n = 0; n < 100; n++) await here.enqueue(`q${n}`)
-    // Wake-ups for what was enqueued may still be on their way, and the five seconds of the next case over.
+    // Wake-ups of enqueued jobs may still arrive, and the cache of five seconds may expire.
     expect(await costOf(() => facts.read())).toBeLessThan(computed + 20)
 
-    // With the failures, the looks and the rules, which are asked for every five seconds.
+    // Including failures, samples and rules, which are read every five seconds.
     const fresh = createHealth(here, null)
     const shared = await costOf(() => Promise.all(Array.from({ length: 100 }, () => fresh.get())))
     expect(shared).toBeLessThanOrEqual(computed + 8)
@@ -489,7 +489,7 @@ describe('what health costs', () => {
   })
 })
 
-it('health takes a rest after a look that took long', async () => {
+it('health pauses for longer after a slow read', async () => {
   const here = await Installation.on('sqlite')
   let time = 0
   const clock = vi.spyOn(performance, 'now').mockImplementation(() => time)
@@ -506,7 +506,7 @@ it('health takes a rest after a look that took long', async () => {
     return queues.mock.calls.length
   }
   expect([await looksAt(0), await looksAt(2_499), await looksAt(2_500)]).toEqual([1, 1, 2])
-  // Never longer than ten seconds, and a second where nothing is slow.
+  // At most ten seconds, and one second if reads are fast.
   tookMs = 60_000
   expect(await looksAt(5_000)).toBe(3)
   tookMs = 1
@@ -514,7 +514,7 @@ it('health takes a rest after a look that took long', async () => {
   expect([await looksAt(15_999), await looksAt(16_000)]).toEqual([4, 5])
 })
 
-it('the environment has the name that it was given', async () => {
+it('the environment has its configured name', async () => {
   const api = await startTestApi('sqlite', { env: { ONCUE_ENVIRONMENT: 'staging' } })
   expect((await api.client().health.get.query()).environment).toBe('staging')
 })

@@ -9,7 +9,7 @@ export class IdentityProvider {
   static readonly issuer = 'https://id.example.com/'
   static readonly audience = 'oncue'
   readonly keys: Keys
-  /** With which the key set is served. */
+  /** The HTTP status of the key set. */
   status = 200
   readonly #server: Server
 
@@ -34,7 +34,7 @@ export class IdentityProvider {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}/jwks.json`
   }
 
-  /** Of an API that takes its JWTs. */
+  /** The environment of an API that accepts its JWTs. */
   get env() {
     return {
       ONCUE_JWKS_URL: this.jwksUrl,
@@ -43,7 +43,7 @@ export class IdentityProvider {
     }
   }
 
-  /** The claims of a good one, and what is different about this one. */
+  /** Valid claims, with these changes. */
   claims(changes: Record<string, unknown> = {}): JWTPayload {
     const exp = Math.floor(Date.now() / 1_000) + 60
     return { iss: IdentityProvider.issuer, aud: IdentityProvider.audience, sub: 'u1', exp, ...changes }

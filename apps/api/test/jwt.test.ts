@@ -20,7 +20,7 @@ const now = () => Math.floor(Date.now() / 1_000)
 const sign: IdentityProvider['sign'] = (...given) => provider.sign(...given)
 
 describe('a JWT', () => {
-  it('says who sent it, and what they may', async () => {
+  it('identifies its sender and their access', async () => {
     const exp = now() + 60
     const token = await sign({ exp, name: 'Ada', role: 'operator', topics: ['mail_*'], queues: 'bulk' })
     expect(looksLikeJwt(token)).toBe(true)
@@ -36,11 +36,11 @@ describe('a JWT', () => {
     })
   })
 
-  it('needs no more than a name: then it has no role, and all topics', async () => {
+  it('needs only a subject: then it has no role, and all topics', async () => {
     expect(await verify(await sign())).toMatchObject({ name: 'u1', role: null, allowedTopics: null })
   })
 
-  it('has a name that can be written down', async () => {
+  it('has a name that can be stored', async () => {
     const { name } = await verify(await sign({ name: `a\0b${'x'.repeat(1_000)}` }))
     expect(name).toBe(`a\ufffdb${'x'.repeat(252)}`)
   })
@@ -88,17 +88,17 @@ describe('a JWT is refused', () => {
     ['not valid yet', () => sign({ nbf: now() + 60 }), 'nbf'],
     ['of another issuer', () => sign({ iss: 'https://evil.example.com/' }), 'iss'],
     ['for another audience', () => sign({ aud: 'billing' }), 'aud'],
-    ['without an end', () => sign({ exp: undefined }), 'exp'],
-    ['of nobody', () => sign({ sub: undefined }), 'sub'],
-    ['of a nobody without a name', () => sign({ sub: '' }), 'sub'],
-    ['whose name is a number', () => sign({ sub: 7 }), 'sub'],
-    ['whose name is a list', () => sign({ sub: ['u1'] }), 'sub'],
+    ['without an expiry', () => sign({ exp: undefined }), 'exp'],
+    ['without a subject', () => sign({ sub: undefined }), 'sub'],
+    ['with an empty subject', () => sign({ sub: '' }), 'sub'],
+    ['whose subject is a number', () => sign({ sub: 7 }), 'sub'],
+    ['whose subject is a list', () => sign({ sub: ['u1'] }), 'sub'],
     ['with an unknown key', () => sign({}, { kid: 'k2' }), 'not valid'],
     ['signed by a stranger', () => sign({}, {}, stranger.privateKey), 'not valid'],
     ['without a signature', () => new UnsecuredJWT(provider.claims()).encode(), 'not valid'],
     ['signed with the public key as a secret', signedWithThePublicKey, 'not valid'],
     ['whose claims were changed', changed, 'not valid'],
-    ['that is none', () => 'eyJ.b.c', 'not valid'],
+    ['that is malformed', () => 'eyJ.b.c', 'not valid'],
   ]
 
   it.each(refused)('%s', async (_, make, reason) => {
@@ -146,13 +146,13 @@ describe('a key set', () => {
   )
 })
 
-it('ends no later than dates do', async () => {
+it('an expiry beyond the range of dates becomes the last date', async () => {
   const { expiresAt } = await verify(await sign({ exp: 1e15 }))
   expect(expiresAt?.toISOString()).toBe('9999-12-31T23:59:59.999Z')
 })
 
 describe('a key set that cannot be read', () => {
-  it('is not the fault of the token', async () => {
+  it('is reported as a server error, not as an invalid token', async () => {
     const token = await sign()
     provider.status = 500
     await expect(verifier()(token)).rejects.toMatchObject({ code: 'JWKS_UNAVAILABLE', retryable: true })
@@ -164,7 +164,7 @@ describe('a key set that cannot be read', () => {
 })
 
 describe.each(DIALECTS)('the API on %s', (dialect) => {
-  it('takes JWTs beside its own tokens, when it is told whose', async () => {
+  it('accepts JWTs as well as its own tokens, if an issuer is configured', async () => {
     const api = await startTestApi(dialect, {
       env: { ...provider.env, ONCUE_JWT_ROLE_CLAIM: 'oncue_role' },
     })
@@ -184,7 +184,7 @@ describe.each(DIALECTS)('the API on %s', (dialect) => {
     expect(session.status).toBe(401)
   })
 
-  it('takes no JWT for the device that it says to be', async () => {
+  it('does not confuse a JWT with the device whose id it claims', async () => {
     const api = await startTestApi(dialect, { env: provider.env })
     const { code } = await api.client().pairings.create.mutate({ role: 'viewer' })
     const { device } = await api.client(null).pairings.exchange.mutate({ code, name: 'phone' })
@@ -194,13 +194,13 @@ describe.each(DIALECTS)('the API on %s', (dialect) => {
     })
   })
 
-  it('does not take a JWT for a token of the same name', async () => {
+  it('does not confuse a JWT with a token of the same name', async () => {
     const api = await startTestApi(dialect, { env: provider.env })
     await api.client(await sign({ name: 'admin', role: 'operator' })).queues.pause.mutate({ queue: 'mail' })
     expect(await api.client().queues.list.query()).toMatchObject([{ paused: { by: 'admin (JWT)' } }])
   })
 
-  it('lets a device end with the JWT that made it', async () => {
+  it('ends a device with the JWT that paired it', async () => {
     const api = await startTestApi(dialect, { env: provider.env })
     const exp = now() + 600
     const { code } = await api.client(await sign({ exp, role: 'admin' })).pairings.create.mutate()
@@ -211,7 +211,7 @@ describe.each(DIALECTS)('the API on %s', (dialect) => {
     expect(await api.control.tokens.get(device.id)).toMatchObject({ expiresAt })
   })
 
-  it('takes no JWT when it is not told', async () => {
+  it('accepts no JWT unless an issuer is configured', async () => {
     const api = await startTestApi(dialect)
     const admin = api.client(await sign({ role: 'admin' }))
     expect(await errorOf(admin.jobs.stats.query())).toMatchObject({ code: 'UNAUTHORIZED' })

@@ -20,7 +20,7 @@ describe.each(DIALECTS)('keys of jobs on %s', (dialect) => {
     unique: { key: 'order-456', ...options },
   })
 
-  it('a producer of some topics neither sees, replaces nor keeps out jobs of others', async () => {
+  it('a producer of some topics cannot see, replace or keep out jobs of other topics', async () => {
     const { admin, shop } = await start()
     const payout = await admin.jobs.enqueue.mutate({ topic: 'payout', payload: { to: 'Ada' }, ...unique() })
     const forged = await shop.jobs.enqueue.mutate({
@@ -38,7 +38,7 @@ describe.each(DIALECTS)('keys of jobs on %s', (dialect) => {
   })
 
   it.each([{}, { onConflict: 'reject' as const }])(
-    "a key with scope 'all' is not for a producer of some topics: %o",
+    "a producer of some topics cannot use a key with scope 'all': %o",
     async (options) => {
       const { admin, shop } = await start()
       const job = { topic: 'mail_digest', ...unique({ scope: 'all', ...options }) }
@@ -49,7 +49,7 @@ describe.each(DIALECTS)('keys of jobs on %s', (dialect) => {
     },
   )
 
-  it("nor does a schedule take a key with scope 'all' for an operator of some topics", async () => {
+  it("an operator of some topics cannot save a schedule with a key of scope 'all'", async () => {
     const { api, admin } = await start()
     const { secret } = await admin.tokens.create.mutate({
       ...{ name: 'desk', role: 'operator', allowedTopics: ['mail_*'] },
@@ -61,7 +61,7 @@ describe.each(DIALECTS)('keys of jobs on %s', (dialect) => {
     expect(await save(unique())).toMatchObject({ name: 'nightly' })
   })
 
-  it("nor does an operator of some topics run a schedule that takes a key with scope 'all'", async () => {
+  it("an operator of some topics cannot run a schedule with a key of scope 'all'", async () => {
     const { api, admin } = await start()
     const { secret } = await admin.tokens.create.mutate({
       ...{ name: 'desk', role: 'operator', allowedTopics: ['mail_*'] },
@@ -73,7 +73,7 @@ describe.each(DIALECTS)('keys of jobs on %s', (dialect) => {
     expect(await run(admin)).toMatchObject({ id: expect.any(String) })
   })
 
-  it('nor does a schedule take a key for an operator of some queues, since its job may be in another', async () => {
+  it('an operator of some queues cannot save a schedule with a key, which may lead into another', async () => {
     const { api, admin } = await start()
     const { secret } = await admin.tokens.create.mutate({
       ...{ name: 'desk', role: 'operator', allowedQueues: ['low'] },
@@ -96,7 +96,7 @@ describe.each(DIALECTS)('keys of jobs on %s', (dialect) => {
     expect(await desk.schedules.runNow.mutate({ name: 'nightly' })).toMatchObject({ id: expect.any(String) })
   })
 
-  it("the setting allowedTopics bounds the scope 'all' for everybody", async () => {
+  it("the setting allowedTopics limits the scope 'all' for every role", async () => {
     const { admin } = await start()
     const job = { topic: 'mail_digest', ...unique({ scope: 'all' }) }
     await admin.settings.set.mutate({ allowedTopics: ['mail_*'] })
@@ -105,7 +105,7 @@ describe.each(DIALECTS)('keys of jobs on %s', (dialect) => {
     expect(await admin.jobs.enqueue.mutate(job)).toMatchObject({ created: true })
   })
 
-  it('a producer of some queues neither sees nor replaces by a key what is in others', async () => {
+  it('a producer of some queues cannot see or replace jobs of other queues by a key', async () => {
     const { api, admin } = await start()
     const { secret } = await admin.tokens.create.mutate({
       ...{ name: 'desk', role: 'producer', allowedQueues: ['low', 'mid'] },
@@ -138,18 +138,18 @@ describe.each(DIALECTS)('keys of jobs on %s', (dialect) => {
     expect(await admin.jobs.get.query({ id })).toMatchObject({ payload: { to: 'Ada' }, events: [] })
     await api.complete(run)
     expect(await errorOf(desk.jobs.enqueue.mutate({ ...forged, ...attempts[3] }))).toMatchObject(refusal)
-    // The key is free, and in its own queue the producer meets its own job.
+    // The key is free, and in its own queue the producer finds its own job.
     const replacing = { ...forged, ...unique({ onConflict: 'replace' }) }
     const own = await desk.jobs.enqueue.mutate(replacing)
     expect(own).toMatchObject({ created: true })
     expect(await desk.jobs.enqueue.mutate(replacing)).toMatchObject({ id: own.id, replaced: true })
-    // Who may enqueue into every queue replaces as before.
+    // A caller who may enqueue into every queue replaces as before.
     expect(await admin.jobs.enqueue.mutate({ ...replacing, queue: 'high' })).toMatchObject({
       ...{ id: own.id, replaced: true },
     })
   })
 
-  it('a replacement counts as one in the audit, and is an event of the job', async () => {
+  it('a replacement counts as one change in the audit, and is an event of the job', async () => {
     const { admin, shop, notes } = await start()
     const replacing = { topic: 'mail_digest', ...unique({ onConflict: 'replace' }) }
     const { id } = await shop.jobs.enqueue.mutate(replacing)
@@ -162,7 +162,7 @@ describe.each(DIALECTS)('keys of jobs on %s', (dialect) => {
     expect(events.map(({ type }) => type)).toEqual(['replaced', 'replaced'])
   })
 
-  it('those of notifications and receipts are of a kind that no request can name', async () => {
+  it('keys of notifications and receipts do not collide with those of requests', async () => {
     const { api } = await start()
     const channel = { id: crypto.randomUUID(), address: 'ExponentPushToken[x]' } as ChannelRow
     const notification: Notification = {

@@ -13,7 +13,7 @@ import {
 } from './harness.ts'
 import { StatementCounter, startProxy } from './proxy.ts'
 
-/** What a client was told about a job, in order. */
+/** The messages that a client received about a job, in order. */
 class Notebook {
   readonly messages: WatchMessage[] = []
   readonly ids: string[] = []
@@ -61,7 +61,7 @@ class Notebook {
 const emit = (api: TestApi, id: string, type: string) => api.store.events.append(id, null, [{ type }])
 
 describe.each(DIALECTS)('watching on %s', (dialect) => {
-  it('tells every event and each new state, and ends with the final one', async () => {
+  it('sends every event and each new state, and ends with the final one', async () => {
     const api = await startTestApi(dialect)
     const id = await api.enqueue()
     const notebook = new Notebook().watch(api.client(), id)
@@ -77,7 +77,7 @@ describe.each(DIALECTS)('watching on %s', (dialect) => {
     expect(notebook.messages.at(-1)).toMatchObject({ type: 'state', state: { id, status: 'completed' } })
   })
 
-  it('tells all events of a job that is over already, and then its state', async () => {
+  it('sends all events of a finished job, and then its state', async () => {
     const api = await startTestApi(dialect)
     const id = await api.enqueue()
     for (let n = 0; n < 3; n++) await emit(api, id, `tool_called_${n}`)
@@ -86,7 +86,7 @@ describe.each(DIALECTS)('watching on %s', (dialect) => {
     await eventually(() => expect(notebook.outcome).toBe('complete'))
     expect(notebook.messages.map(({ type }) => type)).toEqual(['event', 'event', 'event', 'state'])
 
-    // From any message on, the rest comes, and nothing of what came before.
+    // Resuming after any message sends the rest, and nothing before it.
     for (const [n, from] of notebook.ids.entries()) {
       const rest = new Notebook().watch(api.client(), id, from)
       await eventually(() => expect(rest.outcome).toBe('complete'))
@@ -94,7 +94,7 @@ describe.each(DIALECTS)('watching on %s', (dialect) => {
     }
   })
 
-  it('misses nothing and repeats nothing for a client that is cut off again and again', async () => {
+  it('misses nothing and repeats nothing for a client that reconnects again and again', async () => {
     const api = await startTestApi(dialect)
     const proxy = await startProxy(api.url)
     const id = await api.enqueue()
@@ -105,7 +105,7 @@ describe.each(DIALECTS)('watching on %s', (dialect) => {
     for (const [n, type] of types.entries()) {
       await emit(api, id, type)
       if (n === 10 || n === 25) {
-        // In the middle of a stream that runs, and while more is written.
+        // In the middle of an open stream, while more events are written.
         await eventually(() => expect(notebook.events.length).toBeGreaterThan(n - 5))
         proxy.cut()
       }
@@ -120,7 +120,7 @@ describe.each(DIALECTS)('watching on %s', (dialect) => {
     expect(new Set(notebook.ids).size).toBe(notebook.ids.length)
   })
 
-  it('costs nothing any more once the client has left', async () => {
+  it('costs nothing once the client has left', async () => {
     const api = await startTestApi(dialect)
     const id = await api.enqueue()
     const notebook = new Notebook().watch(api.client(), id)
@@ -132,7 +132,7 @@ describe.each(DIALECTS)('watching on %s', (dialect) => {
     await eventually(() => expect(watchers()).toEqual([0, 0]))
   })
 
-  it('ends without harm while nobody looks at its next message', async () => {
+  it('ends without an unhandled rejection while its next message is not awaited', async () => {
     const api = await startTestApi(dialect)
     const id = await api.enqueue()
     const principal = await api.services.auth.identify({ authorization: `Bearer ${ADMIN_TOKEN}` })
@@ -146,7 +146,7 @@ describe.each(DIALECTS)('watching on %s', (dialect) => {
     await expect(next).rejects.toThrow('aborted')
   })
 
-  it('refuses a job that does not exist, a position of nobody, and those who may not see', async () => {
+  it('refuses an unknown job, an invalid position, and callers without access', async () => {
     const api = await startTestApi(dialect)
     const nobody = '01900000-0000-7000-8000-000000000000'
     const id = await api.enqueue()
@@ -172,7 +172,7 @@ describe.each(DIALECTS)('watching on %s', (dialect) => {
     await eventually(() => expect(notebook.outcome).toBe('UNAUTHORIZED'))
   })
 
-  it('masks what only admins may see', async () => {
+  it('masks values that only admins may see', async () => {
     const api = await startTestApi(dialect)
     const id = await api.enqueue()
     const secret = { password: 'hunter2', user: 'ann' }
@@ -193,7 +193,7 @@ describe.each(DIALECTS)('watching on %s', (dialect) => {
     const seen: number[] = []
     const subscription = api.client().health.watch.subscribe(undefined, {
       onData: ({ data: { backlog } }) => {
-        // Other numbers change too.
+        // Messages also come when other numbers change.
         if (seen.at(-1) !== backlog.value) seen.push(backlog.value)
       },
     })
@@ -205,7 +205,7 @@ describe.each(DIALECTS)('watching on %s', (dialect) => {
     subscription.unsubscribe()
   })
 
-  it('comes back to another server when its own stops, and goes on where it was', async () => {
+  it('reconnects to another server when its own stops, and continues where it was', async () => {
     const database = await createDatabase(dialect)
     const [first, second] = await Promise.all([1, 2].map(() => startTestApi({ url: database.url })))
     if (!first || !second) throw new Error('there are two')
@@ -235,7 +235,7 @@ describe('500 subscribers', () => {
     const api = await startTestApi({ url: proxy.url }, { background: false })
     const ids = await Promise.all(Array.from({ length: 500 }, () => api.enqueue()))
     const notebooks = ids.map((id) => new Notebook().watch(api.client(), id))
-    // By signals: the server, its 500 clients and this test share one event loop.
+    // Waits for signals, since the server, its 500 clients and this test share one event loop.
     await Promise.all(notebooks.map((notebook) => notebook.begun.opened))
     for (const notebook of notebooks) expect(notebook.statuses).toEqual(['pending'])
 

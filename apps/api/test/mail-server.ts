@@ -10,7 +10,7 @@ export interface Mail {
 /** A mail server that speaks as much SMTP (RFC 5321, AUTH PLAIN) as a client needs. */
 export class MailServer {
   readonly mails: Mail[] = []
-  /** By command: an answer other than the usual one. */
+  /** Responses that differ from the usual one, by command. */
   readonly answers = new Map<string, string>()
   readonly #user: string
   readonly #server = createServer((socket) => this.#serve(socket))
@@ -36,7 +36,7 @@ export class MailServer {
     let [buffer, from, data] = ['', '', null as string[] | null]
     let to: string[] = []
     const say = (line: string) => void socket.write(`${line}\r\n`)
-    /** The answer to a line; null: none yet. */
+    /** The response to a line. Null: none yet. */
     const answerTo = (line: string): string | null => {
       if (data !== null) {
         if (line !== '.') {

@@ -8,11 +8,11 @@ import { DIALECTS } from './harness.ts'
 import { IdentityProvider } from './identity-provider.ts'
 import { type Answer, OPEN, PEOPLE, type Person, PROCEDURES, World } from './test-server.ts'
 
-/** Who may do what while nobody has changed a rule. Written out here, so that it cannot follow a mistake in the code. */
+/** Who may do what under the default rules. Written out here, so that it cannot follow a mistake in the code. */
 const MAY: Record<string, readonly Person[]> = {
   enqueue: ['producer', 'operator', 'admin'],
   read: ['viewer', 'operator', 'admin'],
-  // By its id.
+  // A job whose id they know.
   own: ['producer', 'viewer', 'operator', 'admin'],
   act: ['operator', 'admin'],
   admin: ['admin'],
@@ -45,7 +45,7 @@ describe.each(DIALECTS)('who may do what on %s', (dialect) => {
       return true
     }
     const expected = person === 'nobody' ? [401, 'UNAUTHORIZED'] : [403, 'FORBIDDEN']
-    // A stream has begun when it is refused.
+    // A stream is refused after its response has begun.
     const isStream = answer.headers.get('content-type')?.startsWith('text/event-stream')
     expect([isStream ? expected[0] : answer.status, answer.error?.code]).toEqual(expected)
     return false
@@ -82,12 +82,12 @@ describe.each(DIALECTS)('who may do what on %s', (dialect) => {
     })
   })
 
-  test('and nothing of it was a fault of the server', () => {
+  test('none of these calls caused a server error', () => {
     expect(world.faults).toEqual([])
   })
 })
 
-/** Whom each rule lets in. Written out here, as `MAY` is. */
+/** The callers that each rule admits. Written out here, like `MAY`. */
 const LETS_IN: Record<AccessRule, readonly Person[]> = {
   '': ['admin'],
   true: [...EVERYBODY, 'guest'],
@@ -100,7 +100,7 @@ const LETS_IN: Record<AccessRule, readonly Person[]> = {
 
 const WITHOUT_A_ROLE = ['nobody', 'guest'] as const
 
-/** What each may do at most, whatever the rules say. Those without a role may what a rule opens, but not administer. */
+/** The most that each may do, whatever the rules. Without a role: what a rule opens, but not administer. */
 const AT_MOST: Record<string, readonly Person[]> = {
   ...MAY,
   enqueue: [...WITHOUT_A_ROLE, ...(MAY.enqueue ?? [])],
@@ -108,13 +108,13 @@ const AT_MOST: Record<string, readonly Person[]> = {
   act: [...WITHOUT_A_ROLE, ...(MAY.act ?? [])],
 }
 
-/** A job that one has the id of is seen by those who may see all, and by those who may enqueue and have a token. */
+/** A job with a known id can be read by callers who may read all jobs, and by those with a token who may enqueue. */
 const CLASSES: Record<string, readonly string[]> = {
   ...{ enqueue: ['enqueue'], read: ['read'], own: ['enqueue', 'read'], act: ['act'], admin: ['admin'] },
 }
 
 const RULES = Object.keys(LETS_IN) as AccessRule[]
-/** Each with another, so that it shows which of the two is asked. */
+/** Each rule with a different one, so that a mix-up of the two is noticed. */
 const PAIRS = RULES.map((rule, n) => [rule, RULES[(n + 3) % RULES.length] ?? ''] as const)
 
 describe.each(DIALECTS)('every role by every rule, on %s', { timeout: 240_000 }, (dialect) => {
@@ -133,7 +133,7 @@ describe.each(DIALECTS)('every role by every rule, on %s', { timeout: 240_000 },
   const set = (values: Parameters<LiveSettings['change']>[0]['set']) =>
     world.services.settings.change({ set: values, reset: [], by: 'test' })
 
-  /** One that is wrong: whoever is let in is told so, and nothing happens. */
+  /** An invalid input: admitted callers get INVALID_INPUT, and nothing happens. */
   const WRONG = { surprise: 1 }
   const send = (method: string, path: string, as: Person) =>
     method === 'POST'

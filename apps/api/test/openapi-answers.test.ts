@@ -4,8 +4,8 @@ import { ROUTES } from '../src/http/rest/routes.ts'
 import { routeCallOf } from './calls.ts'
 import { type Answer, type Sending, World } from './test-server.ts'
 
-/** `World.send` compares every answer with the document; this is what makes each route give many of them. */
-describe('answers of REST are as the document says', () => {
+/** `World.send` compares every response with the document; these tests make each route return many of them. */
+describe('responses of REST match the OpenAPI document', () => {
   let world: World
   beforeAll(async () => {
     world = await World.open('sqlite')
@@ -22,7 +22,7 @@ describe('answers of REST are as the document says', () => {
   ]
 
   describe.each(ROUTES)('$method $path', ({ method, path }) => {
-    test('whoever asks, and whatever is sent', async () => {
+    test('for every caller and any input', async () => {
       const call = routeCallOf({ method, path })
       const at = (await call.path?.(world)) ?? path
       const body = await call.body?.(world)
@@ -45,19 +45,19 @@ describe('answers of REST are as the document says', () => {
 
   const codeOf = ({ status, error }: Answer) => [status, error?.code]
 
-  test('a batch that names a job which is not there', async () => {
+  test('for a batch that refers to a missing job', async () => {
     const jobs = [{ topic: 'mail', payload: { userId: '1' }, after: [newJobId()] }]
     const answer = await world.send('POST', '/api/jobs/enqueue/batch', { body: { jobs, atomic: true } })
     expect(codeOf(answer)).toEqual([404, 'UNKNOWN_PARENT'])
   })
 
-  test('a batch of which some are refused', async () => {
+  test('for a batch with invalid jobs', async () => {
     const jobs = [{ topic: 'mail', payload: { userId: '1' } }, { topic: 'no topic' }]
     const answer = await world.send('POST', '/api/jobs/enqueue/batch', { body: { jobs } })
     expect(answer.status).toBe(207)
   })
 
-  test('signing in and out', async () => {
+  test('for signing in and out', async () => {
     const send = (method: string, path: string, sending: Sending) =>
       world.send(method, `/api/session${path}`, { as: 'nobody', ...sending })
     expect(codeOf(await send('DELETE', '', { as: 'admin' }))).toEqual([401, 'UNAUTHORIZED'])

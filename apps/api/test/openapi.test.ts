@@ -6,7 +6,7 @@ import { ROUTES } from '../src/http/rest/routes.ts'
 
 const document = openApiDocument()
 
-test('the document is OpenAPI 3.1, as another parser understands it', async () => {
+test('the document is valid OpenAPI 3.1 for another parser', async () => {
   const validator = new Validator()
   expect(await validator.validate(structuredClone(document))).toEqual({ valid: true })
   expect(validator.version).toBe('3.1')
@@ -16,7 +16,7 @@ test('the file in the repository is this document (write it with vitest -u)', as
   await expect(`${JSON.stringify(document, null, 2)}\n`).toMatchFileSnapshot('../openapi.json')
 })
 
-test('it names every route of the table and the session, and each has a name of its own', () => {
+test('it names every route of the table and the session, each with a unique operation id', () => {
   const operations = Object.entries(
     document.paths as Record<string, Record<string, { operationId: string }>>,
   ).flatMap(([path, methods]) =>
@@ -30,14 +30,14 @@ test('it names every route of the table and the session, and each has a name of 
   expect(new Set(operations.map(({ operationId }) => operationId)).size).toBe(inTable.length)
 })
 
-test('its errors are those of the one table', () => {
+test('its errors are those of the error table', () => {
   const { Error: error } = (document.components as { schemas: Record<string, unknown> }).schemas
   expect(error).toMatchObject({
     properties: { error: { properties: { code: { enum: Object.keys(ERRORS) } } } },
   })
 })
 
-test('its examples are requests that work', () => {
+test('its examples are valid requests', () => {
   const withBody = ROUTES.filter(({ body }) => body !== null)
   expect(withBody.map(({ input, example }) => input.safeParse(example).success)).toEqual(
     withBody.map(() => true),

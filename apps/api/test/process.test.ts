@@ -15,7 +15,7 @@ import { ApiProcess } from './api-process.ts'
 import { ADMIN_TOKEN, createDatabase, DIALECTS, type Dialect } from './harness.ts'
 
 const MINUTE_MS = 60_000
-/** Databases of tests are called oncue_…, too; no name of theirs is as long. */
+/** Test databases are also named oncue_…, but their names are shorter. */
 const TOKEN = /oncue_[\w-]{43}/
 
 async function given(dialect: Dialect): Promise<TestDatabase> {
@@ -25,7 +25,7 @@ async function given(dialect: Dialect): Promise<TestDatabase> {
 }
 
 describe('the process', () => {
-  it('says how it is used', async () => {
+  it('prints its usage', async () => {
     const api = new ApiProcess({}, ['--help'])
     expect(await api.exit).toBe(0)
     expect(api.stdout).toContain('DATABASE_URL')
@@ -53,14 +53,14 @@ describe('the process', () => {
     )
   })
 
-  it('says that no server answers at the address of the database', async () => {
+  it('says that no server responds at the address of the database', async () => {
     const api = new ApiProcess({ DATABASE_URL: 'postgres://u:hunter2@127.0.0.1:1/none' })
     expect(await api.exit).toBe(1)
     expect(api.stderr).toMatch(/^error DATABASE_UNAVAILABLE: .*127\.0\.0\.1:1\nCheck the URL \(host, port/)
     expect(api.stderr).not.toContain('hunter2')
   })
 
-  it('says that it may not write', async () => {
+  it('says that the database is read-only', async () => {
     const database = await given('postgres')
     const session = await connectPostgres(database.url)
     const name = new URL(database.url).pathname.slice(1)
@@ -82,7 +82,7 @@ describe.each(DIALECTS)('the process on %s', (dialect) => {
     expect(api.stdout).not.toContain('hunter2')
   })
 
-  it('wants the migrations first', async () => {
+  it('refuses to start before the migrations', async () => {
     const database = await (dialect === 'postgres'
       ? createEmptyPostgresDatabase(inject('postgresUrl'))
       : createEmptySqliteDatabase())
@@ -103,7 +103,7 @@ describe.each(DIALECTS)('the process on %s', (dialect) => {
     expect(api.stderr).toMatch(new RegExp(`Cannot listen on 127.0.0.1:${port}: EADDRINUSE\n.*ONCUE_PORT`))
   })
 
-  it('shows the token of the first admin once, and never in a line of its log', async () => {
+  it('shows the first admin token once, and never in its log', async () => {
     const database = await given(dialect)
     const first = new ApiProcess({ DATABASE_URL: database.url })
     const url = await first.url()
@@ -123,7 +123,7 @@ describe.each(DIALECTS)('the process on %s', (dialect) => {
     expect(second.stderr).toBe('')
   })
 
-  it('asked to stop while it starts, stops what has started, ends with 0, and uses up no admin token', async () => {
+  it('stopped while starting, exits with 0 and creates no admin token', async () => {
     const database = await given(dialect)
     const release = await holdWrites(database.url)
     const api = new ApiProcess({ DATABASE_URL: database.url })
@@ -142,7 +142,7 @@ describe.each(DIALECTS)('the process on %s', (dialect) => {
   })
 
   it(
-    'stops before a supervisor would kill it, with streams, long polls and a request that never ends',
+    'stops before a supervisor would kill it, despite streams, long polls and a request that never ends',
     async () => {
       const database = await given(dialect)
       const store = await openStore(database.url)

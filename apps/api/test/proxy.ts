@@ -31,7 +31,7 @@ export class StatementCounter {
   }
 }
 
-/** A query, or the execution of a prepared one; not the one that prepares a new connection: a busy pool opens more of them. */
+/** A query or an execution, but not the setup statement of a connection: a busy pool opens a varying number of them. */
 function isStatement(message: Buffer): boolean {
   const type = String.fromCharCode(message.readUInt8(0))
   return type === 'E' || (type === 'Q' && !message.includes("select set_config('TimeZone'"))

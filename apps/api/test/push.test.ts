@@ -25,11 +25,11 @@ describe.each(DIALECTS)('push on %s', (dialect) => {
   const channelOf = async ({ control }: Office, device: string) =>
     (await control.channels.list()).find(({ tokenId }) => tokenId === device)
 
-  /** A delivery asks last whether its alert is over: there all wait for each other, and go on in one turn of the event loop. */
+  /** Holds deliveries at their last read (is the alert resolved?) and continues all in one turn of the event loop. */
   function sendTogether({ store, control, clock }: Office, count: number): void {
     const { alerts } = control
     const get = alerts.get.bind(alerts)
-    // The clock stands still, and on Postgres it takes a round trip to be told so.
+    // The clock does not move; reading it from Postgres would take a round trip.
     vi.spyOn(store, 'now').mockImplementation(async () => clock.now())
     let asked = 0
     let release = () => {}
@@ -47,7 +47,7 @@ describe.each(DIALECTS)('push on %s', (dialect) => {
     })
   }
 
-  /** The receipt is read. */
+  /** Moves the clock until the receipt is read. */
   async function laterOn(office: Office) {
     office.advance(15 * MINUTE)
     await office.until(async () => {
@@ -56,7 +56,7 @@ describe.each(DIALECTS)('push on %s', (dialect) => {
     })
   }
 
-  it('tells a phone what is wrong and where to look, and nothing of any payload', async () => {
+  it('sends a phone what is wrong and where to look, and nothing of any payload', async () => {
     const { expo, office } = await open()
     await pair(office, TOKEN)
     await office.delivery.notify(aNotification())
@@ -74,12 +74,12 @@ describe.each(DIALECTS)('push on %s', (dialect) => {
       },
     ])
     expect(expo.requests).toMatchObject([{ authorization: 'Bearer secret' }])
-    // Whoever may see jobs sees no push token.
+    // Callers who may read jobs see no push token.
     const jobs = (await office.store.list()).items.map(({ id }) => office.store.get(id))
     expect(JSON.stringify(await Promise.all(jobs))).not.toContain(TOKEN)
   })
 
-  it('tells that it is over in the place of the alert, without buttons', async () => {
+  it('replaces the alert with a message without buttons when it is resolved', async () => {
     const { expo, office } = await open()
     await pair(office, TOKEN)
     await office.delivery.notify(aNotification({ kind: 'resolved' }))
@@ -90,7 +90,7 @@ describe.each(DIALECTS)('push on %s', (dialect) => {
     expect(expo.messages[0]).not.toHaveProperty('categoryId')
   })
 
-  it('tells many phones in one request', async () => {
+  it('reaches many phones with one request', async () => {
     const { expo, office } = await open()
     for (let n = 0; n < 20; n++) await pair(office, `ExponentPushToken[${n}]`)
     sendTogether(office, 20)
@@ -100,7 +100,7 @@ describe.each(DIALECTS)('push on %s', (dialect) => {
     expect(new Set(expo.messages.map(({ to }) => to)).size).toBe(20)
   })
 
-  it('does not let one phone keep the others from being told', async () => {
+  it('reaches the other phones when one is refused', async () => {
     const { expo, office } = await open()
     const bad = await pair(office, 'ExponentPushToken[of another project]')
     for (let n = 0; n < 5; n++) await pair(office, `ExponentPushToken[${n}]`)
@@ -117,7 +117,7 @@ describe.each(DIALECTS)('push on %s', (dialect) => {
     )
   })
 
-  it('does not ask for each phone whether its access token is wrong', async () => {
+  it('does not split the batch when the access token is wrong', async () => {
     const { expo, office } = await open()
     for (let n = 0; n < 20; n++) await pair(office, `ExponentPushToken[${n}]`)
     expo.refuse = () => ({ status: 401, code: 'UNAUTHORIZED' })
@@ -144,7 +144,7 @@ describe.each(DIALECTS)('push on %s', (dialect) => {
     expect(await channelOf(office, device)).toMatchObject({ failingSince: null, lastError: null })
   })
 
-  it('asks again for a receipt that is not there yet', async () => {
+  it('requests a receipt again that is not available yet', async () => {
     const { expo, office } = await open()
     expo.isSlow = true
     await pair(office, TOKEN)
@@ -158,7 +158,7 @@ describe.each(DIALECTS)('push on %s', (dialect) => {
     expect(await receipt()).toMatchObject({ status: 'completed' })
   })
 
-  it('asks again for a receipt when Expo does not answer, which says nothing about the phone', async () => {
+  it('requests a receipt again when Expo does not respond, without blaming the phone', async () => {
     const { expo, office } = await open()
     const device = await pair(office, TOKEN)
     expo.badReceipts.set(TOKEN, 'DeviceNotRegistered')
@@ -174,7 +174,7 @@ describe.each(DIALECTS)('push on %s', (dialect) => {
     expect(await channelOf(office, device)).toBeUndefined()
   })
 
-  it('shows on the channel what its receipt says', async () => {
+  it('shows the result of the receipt on the channel', async () => {
     const { expo, office } = await open()
     const device = await pair(office, TOKEN)
     expo.badReceipts.set(TOKEN, 'InvalidCredentials')
@@ -186,7 +186,7 @@ describe.each(DIALECTS)('push on %s', (dialect) => {
     })
   })
 
-  it('forgets a phone that has no app any more, said by its ticket', async () => {
+  it('removes a phone without the app, according to its ticket', async () => {
     const { expo, office } = await open()
     const device = await pair(office, TOKEN)
     expo.badTickets.set(TOKEN, 'DeviceNotRegistered')
@@ -196,7 +196,7 @@ describe.each(DIALECTS)('push on %s', (dialect) => {
     expect(await office.store.tokens.usable([device])).toEqual(new Set([device]))
   })
 
-  it('forgets a phone that has no app any more, said by its receipt', async () => {
+  it('removes a phone without the app, according to its receipt', async () => {
     const { expo, office } = await open()
     const device = await pair(office, TOKEN)
     expo.badReceipts.set(TOKEN, 'DeviceNotRegistered')
@@ -206,7 +206,7 @@ describe.each(DIALECTS)('push on %s', (dialect) => {
     expect(await channelOf(office, device)).toBeUndefined()
   })
 
-  it('keeps a phone that got a new push token since', async () => {
+  it('keeps a phone that has a new push token since', async () => {
     const { expo, office } = await open()
     const device = await pair(office, TOKEN)
     expo.badReceipts.set(TOKEN, 'DeviceNotRegistered')
@@ -236,7 +236,7 @@ describe.each(DIALECTS)('push on %s', (dialect) => {
     expect(expo.messages).toHaveLength(1)
   })
 
-  it('sends nothing to a device that was revoked', async () => {
+  it('sends nothing to a revoked device', async () => {
     const { expo, office } = await open()
     const device = await pair(office, TOKEN)
     await office.store.tokens.revoke(device)

@@ -7,7 +7,7 @@ export interface Received {
   readonly path: string
   readonly headers: IncomingHttpHeaders
   readonly body: string
-  /** The same, for what is no text. */
+  /** The body as bytes, if it is no text. */
   readonly bytes: Buffer
 }
 
@@ -17,10 +17,10 @@ type Answer = {
   readonly body?: string
 }
 
-/** Whoever is told: a real server on this machine. It answers 200 until it is told otherwise. */
+/** A receiver of notifications: a real server on this machine. It responds with 200 by default. */
 export class Receiver {
   readonly received: Received[] = []
-  /** `null`: no answer. The second argument counts the requests, from 0. */
+  /** `null`: no response. The second argument counts the requests, from 0. */
   answer: (request: Received, nth: number) => Answer | null = () => ({ status: 200 })
   readonly #server: Server
 

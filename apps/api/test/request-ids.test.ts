@@ -5,10 +5,10 @@ import { describe, expect, it } from 'vitest'
 import { startProcess } from './api-process.ts'
 import { ADMIN_TOKEN, createClient, createDatabase, DIALECTS, startTestApi } from './harness.ts'
 
-describe.each(DIALECTS)('a request that is sent twice, on %s', (dialect) => {
+describe.each(DIALECTS)('a repeated request, on %s', (dialect) => {
   const topic = 'mail'
 
-  it('makes one job, also when the first comes after the repeat and the end of the job', async () => {
+  it('makes one job, even if the first attempt arrives after the repeat and the end of the job', async () => {
     const api = await startTestApi(dialect)
     const { jobs } = api.client()
     const request = { topic, payload: { n: 1 }, requestId: newJobId() }
@@ -21,7 +21,7 @@ describe.each(DIALECTS)('a request that is sent twice, on %s', (dialect) => {
     expect(await jobs.stats.query()).toMatchObject({ pending: 0, completed: 1 })
   })
 
-  it('makes each job of a batch once, and its jobs keep their order', async () => {
+  it('makes each job of a batch once, in order', async () => {
     const { jobs } = (await startTestApi(dialect)).client()
     const items = Array.from({ length: 20 }, (_, n) => ({ topic, payload: n, requestId: newJobId() }))
     const chain = items.map((item, n) => (n === 0 ? item : { ...item, afterItems: [n - 1] }))
@@ -38,7 +38,7 @@ describe.each(DIALECTS)('a request that is sent twice, on %s', (dialect) => {
     expect(again.some(({ created }) => created)).toBe(false)
   })
 
-  it('is another request for another token, and for another topic', async () => {
+  it('with another token or topic is a different request', async () => {
     const api = await startTestApi(dialect)
     const requestId = newJobId()
     const enqueue = async (token: string, of = topic) =>
@@ -50,7 +50,7 @@ describe.each(DIALECTS)('a request that is sent twice, on %s', (dialect) => {
     ]
     expect(new Set(made.map(({ id }) => id)).size).toBe(4)
     expect(made.every(({ created, id }) => created && id !== requestId)).toBe(true)
-    // Its time and its place in the order are kept, the rest says nothing.
+    // Time and order are kept; the rest reveals nothing.
     for (const { id } of made) expect(id.slice(0, 24)).toBe(requestId.slice(0, 24))
   })
 
@@ -64,7 +64,7 @@ describe.each(DIALECTS)('a request that is sent twice, on %s', (dialect) => {
       { requestId: () => newJobIdAt(Date.now() + LIMITS.idempotencyMs + 60_000) },
     ],
     ['a unique key', { requestId: newJobId, unique: { key: 'k' } }],
-  ])('is known by a key where its id would not do: %s', async (_, { requestId, ...options }) => {
+  ])('is recognised by a key where its id is not enough: %s', async (_, { requestId, ...options }) => {
     const api = await startTestApi(dialect)
     const { jobs } = api.client()
     const request = { topic, requestId: requestId(), ...options }
@@ -80,7 +80,7 @@ describe.each(DIALECTS)('a request that is sent twice, on %s', (dialect) => {
     ['behind', -LIMITS.idempotencyMs + 10_000],
     ['ahead', LIMITS.idempotencyMs + 10_000],
   ])(
-    'makes one job if the clock of its client comes to be a day %s between two attempts',
+    'makes one job if the clock of its client passes the limit of a day %s between two attempts',
     async (_, skewMs) => {
       const passedMs = [0, 20_000]
       let attempt = 0
@@ -102,7 +102,7 @@ describe.each(DIALECTS)('a request that is sent twice, on %s', (dialect) => {
     },
   )
 
-  it("does not count beside a key of the caller's own", async () => {
+  it("is ignored beside the caller's own key", async () => {
     const { jobs } = (await startTestApi(dialect)).client()
     const keyed = { topic, idempotencyKey: 'order-1' }
     const { id } = await jobs.enqueue.mutate({ ...keyed, requestId: newJobId() })
@@ -112,10 +112,10 @@ describe.each(DIALECTS)('a request that is sent twice, on %s', (dialect) => {
     })
   })
 
-  it('meets itself in two processes', async () => {
+  it('is recognised by another process', async () => {
     const database = await createDatabase(dialect)
     const env = { ONCUE_ADMIN_TOKEN: ADMIN_TOKEN }
-    // At once: of the two that start, one makes the key.
+    // Started at once, so that only one of the two creates the key.
     const processes = await Promise.all([startProcess(database.url, env), startProcess(database.url, env)])
     const clients = processes.map(({ url }) => createClient(url))
     const requests = Array.from({ length: 40 }, () => ({ topic, requestId: newJobId() }))

@@ -18,9 +18,9 @@ const pointer = (...steps: (string | number)[]) =>
 
 const PATHS = Object.keys(openApiDocument().paths as Json)
 
-/** Every answer must be one that the document announces, and of the shape it gives. */
+/** Every response must have a documented status and shape. */
 function expectDocumented(method: string, path: string, { status, body, text }: Answer): void {
-  // Of /api/jobs/stats and /api/jobs/{id} the first is meant.
+  // /api/jobs/stats comes before /api/jobs/{id}.
   const [template] = PATHS.filter((candidate) => matches(candidate, path)).sort()
   const at = ['paths', template ?? '', method.toLowerCase(), 'responses', status]
   const shape = text === '' ? [] : ['content', 'application/json', 'schema']
@@ -54,7 +54,7 @@ describe.each(DIALECTS)('REST on %s', (dialect) => {
   const list = async (query: string) =>
     (await send('GET', `/api/jobs?${query}`)).body as { items: Json[]; next_cursor: string | null } & Json
 
-  test.each(Object.entries(ROUTE_CALLS))('%s answers as the document says', async (name, call) => {
+  test.each(Object.entries(ROUTE_CALLS))('%s responds as documented', async (name, call) => {
     const [method = '', path = ''] = name.split(' ')
     const query = call.query ? `?${new URLSearchParams(call.query)}` : ''
     const at = ((await call.path?.(world)) ?? path) + query
@@ -64,7 +64,7 @@ describe.each(DIALECTS)('REST on %s', (dialect) => {
   })
 
   describe('POST /api/jobs/enqueue', () => {
-    test('returns the job in short', async () => {
+    test('returns a summary of the job', async () => {
       const { id, ...rest } = await enqueue({
         ...{ topic: 'mail_digest', payload: { userId: '123' } },
         ...{ runAt: '2036-01-08T12:00:00Z', maxRetries: 5 },
@@ -88,7 +88,7 @@ describe.each(DIALECTS)('REST on %s', (dialect) => {
       expect(error?.message).toContain('is also given as')
     })
 
-    test('tells whether a job that waited got the payload, alone and in a batch', async () => {
+    test('says whether a waiting job got the payload, alone and in a batch', async () => {
       const job = { topic: 'replaced', unique: { key: 'site', onConflict: 'replace' } }
       const { id } = await enqueue(job)
       expect(await enqueue({ ...job, payload: 2 })).toMatchObject({ id, is_new: false, replaced: true })
@@ -103,7 +103,7 @@ describe.each(DIALECTS)('REST on %s', (dialect) => {
       ])
     })
 
-    test('answers the first job to a repeated key, in the header or the body', async () => {
+    test('returns the first job for a repeated key, in the header or the body', async () => {
       const first = await enqueue({ topic: 't' }, { 'idempotency-key': 'order-1' })
       const again = await enqueue({ topic: 't' }, { 'Idempotency-Key': 'order-1' })
       const byBody = await enqueue({ topic: 't', idempotency_key: 'order-1' })
@@ -120,7 +120,7 @@ describe.each(DIALECTS)('REST on %s', (dialect) => {
       ])
     })
 
-    test('says what is wrong with a payload that does not fit, without shared code', async () => {
+    test('explains an invalid payload to a client without shared code', async () => {
       const { status, error } = await send('POST', '/api/jobs/enqueue', {
         body: { topic: 'mail', payload: {} },
       })
@@ -131,7 +131,7 @@ describe.each(DIALECTS)('REST on %s', (dialect) => {
       })
     })
 
-    test('takes such a payload when an admin says so', async () => {
+    test('accepts an invalid payload if the settings allow it', async () => {
       for (const payloadValidation of ['warn', 'off']) {
         await world.call('settings.set', { payloadValidation })
         await enqueue({ topic: 'mail', payload: {} })
@@ -181,14 +181,14 @@ describe.each(DIALECTS)('REST on %s', (dialect) => {
       })
     })
 
-    test('stores none of them when it is all or none', async () => {
+    test('stores nothing of an atomic batch with an invalid job', async () => {
       const topic = `t${newJobId()}`
       const { status, error } = await batch({ jobs: [{ topic }, { topic: 'no good' }], atomic: true })
       expect([status, error?.code, error?.details]).toEqual([400, 'INVALID_TOPIC', { index: 1 }])
       expect(await list(`topic=${topic}`)).toMatchObject({ total: 0 })
     })
 
-    test('lets jobs of it wait for each other, when it is all or none', async () => {
+    test('lets jobs of an atomic batch wait for each other', async () => {
       const jobs = [{ topic: 't' }, { topic: 't', after_items: [0] }, { topic: 't', afterItems: [0, 1] }]
       const { status, body } = await batch({ jobs, atomic: true })
       expect(status).toBe(201)
@@ -209,7 +209,7 @@ describe.each(DIALECTS)('REST on %s', (dialect) => {
       })
     })
 
-    test('takes a thousand and not one more', async () => {
+    test('accepts a thousand jobs and not one more', async () => {
       const jobs = Array.from({ length: 1_000 }, (_, n) => ({ topic: 'many', payload: n }))
       const { status, body } = await batch({ jobs })
       expect([status, body]).toMatchObject([201, { stored: 1_000, refused: 0 }])
@@ -220,7 +220,7 @@ describe.each(DIALECTS)('REST on %s', (dialect) => {
   })
 
   describe('GET /api/jobs', () => {
-    test('gives pages by offset and by cursor', async () => {
+    test('returns pages by offset and by cursor', async () => {
       const jobs = Array.from({ length: 5 }, () => prepareJob('paged', null))
       for (const job of jobs) await world.store.enqueue([job])
       const { items, ...page } = await list('topic=paged&status=pending&limit=2&offset=1')
@@ -238,7 +238,7 @@ describe.each(DIALECTS)('REST on %s', (dialect) => {
       expect(seen.sort()).toEqual(jobs.map(({ id }) => id).sort())
     })
 
-    test('lists failures, of jobs that are retried and of those that gave up', async () => {
+    test('lists failures of jobs in retry and of those that gave up', async () => {
       const failed = await world.job('failed')
       const { queue, topic } = await get(failed)
       const failures = async (query: string) =>
@@ -353,7 +353,7 @@ describe.each(DIALECTS)('REST on %s', (dialect) => {
       ['POST', '/requeue'],
       ['POST', '/run-now'],
       ['POST', '/cancel'],
-    ])('%s …%s: no job has the id', async (method, path) => {
+    ])('%s …%s is not found for an unknown id', async (method, path) => {
       const { status, error } = await send(method, `/api/jobs/${newJobId()}${path}`)
       expect([status, error?.code]).toEqual([404, 'JOB_NOT_FOUND'])
     })
@@ -390,7 +390,7 @@ describe.each(DIALECTS)('REST on %s', (dialect) => {
       expect((await get(id)).cancel_at).toEqual(expect.any(String))
     })
 
-    test('what others wait for, and what holds the key of another, is left alone', async () => {
+    test('jobs that others wait for, or whose key is taken, are left alone', async () => {
       const { id: parent } = await enqueue({ topic: 't' })
       await enqueue({ topic: 't', after: [parent] })
       const kept = await send('DELETE', `/api/jobs/${parent}`)
@@ -427,7 +427,7 @@ describe.each(DIALECTS)('REST on %s', (dialect) => {
       ['processing', 'running', null, null],
       ['completed', 'completed', { sent: 1 }, null],
       ['failed', 'failed', null, 'no user'],
-    ] as const)('a job that is %s is %s', async (state, status, result, error_message) => {
+    ] as const)('report a %s job as %s', async (state, status, result, error_message) => {
       const id = await world.job(state)
       const { body } = await send('GET', `/api/commands/jobs/${id}`)
       expect(body).toEqual({
@@ -436,7 +436,7 @@ describe.each(DIALECTS)('REST on %s', (dialect) => {
       })
     })
 
-    test('one that was cancelled has failed, and one that is not there is not found', async () => {
+    test('report a cancelled job as failed, and a missing one as not found', async () => {
       const id = await world.job('pending')
       await send('POST', `/api/jobs/${id}/cancel`)
       const { body } = await send('GET', `/api/commands/jobs/${id}`)
@@ -449,19 +449,19 @@ describe.each(DIALECTS)('REST on %s', (dialect) => {
       [{ app: 'a', command: '' }, 'input.command'],
       [{ app: 'a'.repeat(64), command: 'c'.repeat(64) }, 'input.command: is too long'],
       [{ command: 'c' }, 'input.app'],
-    ])('%j is refused', async (body, message) => {
+    ])('refuse %j', async (body, message) => {
       const { status, error } = await send('POST', '/api/commands/jobs', { body })
       expect([status, error?.code]).toEqual([400, 'INVALID_INPUT'])
       expect(error?.message).toContain(message)
     })
 
-    test('the registry shows what workers announced, by app', async () => {
+    test('have a registry of what workers announced, by app', async () => {
       const { body } = await send('GET', '/api/commands/registry/debug')
       expect(body).toEqual({ total_commands: 2, commands_by_app: { '': ['mail'], app: ['embed'] } })
     })
   })
 
-  describe('what people operate', () => {
+  describe('operations', () => {
     const itemsOf = async (path: string) => ((await send('GET', path)).body as { items: Json[] }).items
 
     test('a queue is paused and resumed, whatever its name', async () => {
@@ -473,7 +473,7 @@ describe.each(DIALECTS)('REST on %s', (dialect) => {
       expect((await paused()) ?? null).toBeNull()
     })
 
-    test('a queue is paused for a while, and an end in the query is not overlooked', async () => {
+    test('a queue is paused for a while, and a duration in the query is refused', async () => {
       const body = { for_seconds: 1_800 }
       expect((await send('POST', '/api/queues/for_a_while/pause', { body })).status).toBe(204)
       const [queue] = (await itemsOf('/api/queues')).filter(({ queue }) => queue === 'for_a_while')
@@ -497,7 +497,7 @@ describe.each(DIALECTS)('REST on %s', (dialect) => {
       expect([gone.status, gone.error?.code]).toEqual([404, 'SCHEDULE_NOT_FOUND'])
     })
 
-    test('health, workers and topics are what the client gets, with names of REST', async () => {
+    test('health, workers and topics match the SDK, in snake_case', async () => {
       expect((await send('GET', '/api/health')).body).toMatchObject({
         summary: { level: expect.any(String) },
         oldest_waiting: { spark: expect.any(Array) },
@@ -510,14 +510,14 @@ describe.each(DIALECTS)('REST on %s', (dialect) => {
     })
   })
 
-  describe('the document and its page', () => {
-    test('/openapi.json is the document, for anybody', async () => {
+  describe('the OpenAPI document and its page', () => {
+    test('/openapi.json is the document, without a token', async () => {
       const { status, body } = await world.send('GET', '/openapi.json', { as: 'nobody' })
       expect(status).toBe(200)
       expect(body).toEqual(JSON.parse(JSON.stringify(openApiDocument())))
     })
 
-    test('/docs has everything it needs from here, under a strict policy', async () => {
+    test('/docs loads everything from this server, under a strict policy', async () => {
       const page = await world.send('GET', '/docs', { as: 'nobody' })
       expect(page.status).toBe(200)
       const files = [...page.text.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, file = '']) => file)
@@ -535,7 +535,7 @@ describe.each(DIALECTS)('REST on %s', (dialect) => {
     })
   })
 
-  test('signing in and out answers as the document says', async () => {
+  test('signing in and out responds as documented', async () => {
     const token = await world.secret('viewer')
     const signedIn = await send('POST', '/api/session', { as: 'nobody', body: { token } })
     expect([signedIn.status, signedIn.body]).toMatchObject([201, { role: 'viewer' }])
@@ -546,7 +546,7 @@ describe.each(DIALECTS)('REST on %s', (dialect) => {
     expect((await send('GET', '/api/jobs/stats', { as: 'nobody', headers })).status).toBe(401)
   })
 
-  test('a path or a method that is not there is NOT_FOUND, in the one shape', async () => {
+  test('an unknown path or method is NOT_FOUND, in the common shape', async () => {
     for (const [method, path] of [
       ['GET', '/api/nothing'],
       ['PUT', '/api/jobs/enqueue'],
@@ -559,7 +559,7 @@ describe.each(DIALECTS)('REST on %s', (dialect) => {
     }
   })
 
-  test('and nothing of it was a fault of the server', () => {
+  test('none of these requests caused a server error', () => {
     expect(world.faults).toEqual([])
   })
 })

@@ -7,8 +7,8 @@ import { createDatabase, DIALECTS } from './harness.ts'
 const DAY = 86_400_000
 const actor = { id: 't1', name: 'Ada', kind: 'token' }
 
-describe.each(DIALECTS)('what people leave behind on %s', (dialect) => {
-  it('is forgotten: enqueues after a week, all else after three months', async () => {
+describe.each(DIALECTS)('retention on %s', (dialect) => {
+  it('deletes audit entries of enqueues after a week, other entries and bulk operations after 90 days', async () => {
     const database = await createDatabase(dialect)
     let now = Date.UTC(2026, 0, 1)
     const store = await openStore(database.url, { clock: () => new Date(now) })
@@ -17,7 +17,7 @@ describe.each(DIALECTS)('what people leave behind on %s', (dialect) => {
     const left = async () => (await control.audit.list()).items.map(({ action }) => action)
     const operations = async () => (await control.bulkOperations.list()).items.map(({ status }) => status)
 
-    // More than a batch of the first.
+    // More enqueues than one batch.
     await store.audit.record(Array.from({ length: 1_100 }, () => ({ actor, action: 'jobs.enqueue' })))
     await store.audit.record([{ actor, action: 'queues.pause' }])
     for (const idempotencyKey of ['ends', 'goes on']) {

@@ -12,7 +12,7 @@ import { readConfig, silentLogger, startApi } from '../src/index.ts'
 import { createDatabase, DIALECTS, errorOf, startTestApi } from './harness.ts'
 
 describe.each(DIALECTS)('the server on %s', (dialect) => {
-  it('is up, and ready while the database is what it was written for', async () => {
+  it('is live, and ready while the database has the expected schema', async () => {
     const database = await createDatabase(dialect)
     const api = await startTestApi({ url: database.url })
     expect(await (await api.fetch('/healthz', { token: null })).json()).toEqual({ status: 'ok' })
@@ -26,7 +26,7 @@ describe.each(DIALECTS)('the server on %s', (dialect) => {
     await database.drop()
   })
 
-  it('serves the schema that it is given, and is ready by it', async () => {
+  it('serves the configured schema, and checks it for readiness', async () => {
     const database = await createDatabase(dialect)
     await migrate(database.url, { schema: 'billing' })
     const env = { ONCUE_SCHEMA: 'billing' }
@@ -45,7 +45,7 @@ describe.each(DIALECTS)('the server on %s', (dialect) => {
     await database.drop()
   })
 
-  it('tells Prometheus what happened and what waits, if the token may see it', async () => {
+  it('reports finished and waiting jobs to Prometheus, if the token may read them', async () => {
     const api = await startTestApi(dialect)
     await api
       .client()
@@ -79,7 +79,7 @@ describe.each(DIALECTS)('the server on %s', (dialect) => {
     expect(idle > 0).toBe(dialect === 'postgres')
   })
 
-  it('measures the worst of very many queues by name, and the others together', async () => {
+  it('reports the worst of very many queues by name, and the others together', async () => {
     const api = await startTestApi(dialect)
     const jobs = Array.from({ length: 700 }, (_, n) => ({ topic: 'x', queue: `q${n}` }))
     await api.client().jobs.enqueueMany.mutate({ jobs })
@@ -91,7 +91,7 @@ describe.each(DIALECTS)('the server on %s', (dialect) => {
     expect(metrics).toContain('oncue_jobs_enqueued_total{queue="*"} 200')
   })
 
-  it('counts requests by token, and by address for those without', async () => {
+  it('counts requests by token, and by address for callers without one', async () => {
     const env = { ONCUE_RATE_LIMIT: '20', ONCUE_RATE_LIMIT_ADDRESS: '5' }
     const api = await startTestApi(dialect, { env })
     const viewer = await api.tokenFor('viewer')
@@ -108,7 +108,7 @@ describe.each(DIALECTS)('the server on %s', (dialect) => {
     const refused = await api.fetch('/api/jobs', { token: viewer })
     expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0)
     expect(await refused.json()).toMatchObject({ error: { code: 'RATE_LIMITED' } })
-    // Another token from the same address goes on.
+    // Another token at the same address is not affected.
     expect((await api.fetch('/trpc/queues.list')).status).toBe(200)
   })
 
@@ -146,7 +146,7 @@ describe.each(DIALECTS)('the server on %s', (dialect) => {
 
     const start = performance.now()
     await api.close()
-    // Ended as a whole, and not called complete: whoever watches comes back, elsewhere.
+    // The stream ends without a final message, so that the client reconnects to another process.
     await stream
     expect(text).not.toContain('event: return')
     expect(await waiting).toMatchObject({ finished: false, status: 'pending' })
@@ -166,7 +166,7 @@ describe.each(DIALECTS)('the server on %s', (dialect) => {
 })
 
 describe('the server', () => {
-  it('sends a strict policy with everything, and opens itself to no other origin', async () => {
+  it('sends a strict policy with everything, and allows no other origin', async () => {
     const api = await startTestApi('sqlite')
     const { headers } = await api.fetch('/healthz', { headers: { origin: 'https://elsewhere.example' } })
     const policy = headers.get('content-security-policy')?.split('; ')
@@ -179,7 +179,7 @@ describe('the server', () => {
     expect(headers.get('access-control-allow-origin')).toBeNull()
   })
 
-  it('opens itself to the origins it is told', async () => {
+  it('allows the configured origins', async () => {
     const origin = 'https://console.example'
     const api = await startTestApi('sqlite', { env: { ONCUE_CORS_ORIGINS: `${origin}, https://b.example` } })
     const allowed = await api.fetch('/healthz', { headers: { origin } })
@@ -204,14 +204,14 @@ describe('the server', () => {
     ['taken over when it is harmless', 'req-1.2:3', true],
     ['made anew when it is not', 'a b', false],
     ['made anew when it is too long', 'x'.repeat(129), false],
-  ])('gives every answer an id, %s', async (_, given, isKept) => {
+  ])('gives every response an id, %s', async (_, given, isKept) => {
     const api = await startTestApi('sqlite')
     const response = await api.fetch('/nothing.txt', { headers: { 'x-request-id': given } })
     expect(response.headers.get('x-request-id') === given).toBe(isKept)
     expect(response.headers.get('x-request-id')).toMatch(/^[\w.:/+=-]{1,128}$/)
   })
 
-  it('answers a path that cannot be decoded, and what is no HTTP, in the one shape', async () => {
+  it('refuses a path that cannot be decoded, and invalid HTTP, in the common shape', async () => {
     const api = await startTestApi('sqlite')
     const undecodable = await api.fetch('/api/jobs/%E0%A4%A')
     expect(undecodable.status).toBe(400)
@@ -233,7 +233,7 @@ describe('the server', () => {
     expect((await api.fetch('/healthz')).status).toBe(200)
   })
 
-  it('writes what was our fault to the log, with its cause and the request', async () => {
+  it('logs server errors with their cause and the request', async () => {
     const said: { fields: Record<string, unknown>; message: string }[] = []
     const error = (fields: object, message: string) => said.push({ fields: { ...fields }, message })
     const database = await createDatabase('sqlite')
@@ -290,7 +290,7 @@ describe('the app', () => {
   }
   const SCRIPT = '_expo/static/js/web/entry-5d41402abc4b2a76b9719d911017c592.js'
 
-  it('is served with the right to be kept, or not', async () => {
+  it('is served with the right cache headers', async () => {
     const api = await startTestApi('sqlite', { env: { ONCUE_APP_DIR: await buildApp() } })
     const cacheOf = async (path: string) =>
       (await api.fetch(path, { token: null })).headers.get('cache-control')
@@ -310,7 +310,7 @@ describe('the app', () => {
     ['/trpc/nothing.here', 404],
     ['/..%2f..%2f..%2fetc/passwd', 200],
     ['/%2e%2e/%2e%2e/etc/passwd', 200],
-  ])('answers %s with %i', async (path, status) => {
+  ])('responds to %s with %i', async (path, status) => {
     const api = await startTestApi('sqlite', { env: { ONCUE_APP_DIR: await buildApp() } })
     const response = await api.fetch(path)
     const text = await response.text()
@@ -319,7 +319,7 @@ describe('the app', () => {
     else expect(text).toContain('NOT_FOUND')
   })
 
-  it('takes a dot for part of a name when somebody follows a link', async () => {
+  it('takes a dot for part of a name when a browser follows a link', async () => {
     const api = await startTestApi('sqlite', { env: { ONCUE_APP_DIR: await buildApp() } })
     const headers = { accept: 'text/html,application/xhtml+xml' }
     expect((await api.fetch('/queues/mail.v2', { headers })).status).toBe(200)
@@ -327,7 +327,7 @@ describe('the app', () => {
     expect((await api.fetch('/api/mail.v2', { headers })).status).toBe(404)
   })
 
-  it('is sent compressed to those who take it', async () => {
+  it('is sent compressed to clients that accept it', async () => {
     const folder = await buildApp()
     await writeFile(join(folder, `${SCRIPT}.br`), brotliCompressSync('run()'))
     const api = await startTestApi('sqlite', { env: { ONCUE_APP_DIR: folder } })
@@ -337,7 +337,7 @@ describe('the app', () => {
     expect(await response.text()).toBe('run()')
   })
 
-  it('says how to build it when there is none', async () => {
+  it('says how to build it when it is missing', async () => {
     const api = await startTestApi('sqlite', { env: { ONCUE_APP_DIR: '/nowhere' } })
     const response = await api.fetch('/jobs', { token: null })
     expect(response.headers.get('content-type')).toBe('text/html; charset=utf-8')

@@ -48,7 +48,7 @@ describe.each(DIALECTS)('services that alerts are sent to, on %s', (dialect) => 
       { ...rest, event_action: 'acknowledge' },
       { ...rest, event_action: 'resolve' },
     ])
-    // What people saw to is a new incident when it fires again; one of several that is resolved is none of its business.
+    // An acknowledged group that fires again is a new incident; the end of one of several alerts changes nothing.
     await office.delivery.notify(aNotification({ id: 'a4', ...group('retrigger') }))
     await receiver.until(5)
     await office.delivery.notify(aNotification({ id: 'a5', kind: 'resolved', ...group(null) }))
@@ -164,7 +164,7 @@ describe.each(DIALECTS)('services that alerts are sent to, on %s', (dialect) => 
     expect(await office.delivery.test(row)).toEqual({ delivered: false, error })
   })
 
-  it('are made over the API, tried, and never show their secrets', async () => {
+  it('are created over the API, tested, and never show their secrets', async () => {
     const receiver = await Receiver.listen()
     const server = await MailServer.listen('oncue:hunter2')
     const base = receiver.url.replace('/hook', '')

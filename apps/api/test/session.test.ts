@@ -2,7 +2,7 @@ import { describe, expect, it, vi } from 'vitest'
 import { DIALECTS, startTestApi, type TestApi } from './harness.ts'
 
 describe.each(DIALECTS)('sessions on %s', (dialect) => {
-  /** As a page of ours does. */
+  /** Signs in as the app's page does. */
   const signIn = (api: TestApi, token: string, headers: Record<string, string> = {}) =>
     api.fetch('/api/session', { token: null, json: { token }, headers: { origin: api.url, ...headers } })
 
@@ -17,7 +17,7 @@ describe.each(DIALECTS)('sessions on %s', (dialect) => {
   const codeOf = async (response: Response) =>
     ((await response.json()) as { error: { code: string } }).error.code
 
-  it('turn a token into a cookie that no script reads and no other site sends', async () => {
+  it('turn a token into a cookie that no script can read and no other site can send', async () => {
     const api = await startTestApi(dialect)
     const response = await signIn(api, await api.tokenFor('viewer'))
     expect(response.status).toBe(201)
@@ -39,7 +39,7 @@ describe.each(DIALECTS)('sessions on %s', (dialect) => {
     expect(response.headers.get('set-cookie')).toMatch(/^__Host-oncue_session=.*; Path=\/;.*; Secure$/)
   })
 
-  it('carry a Secure cookie where people use https, whatever the proxy tells', async () => {
+  it('carry a Secure cookie if the public URL has https, whatever the proxy says', async () => {
     const origin = 'https://jobs.example.com'
     const api = await startTestApi(dialect, { env: { ONCUE_PUBLIC_URL: `${origin}/` } })
     const response = await signIn(api, await api.tokenFor('operator'), { origin })
@@ -48,7 +48,7 @@ describe.each(DIALECTS)('sessions on %s', (dialect) => {
     const ask = async (cookie: string) =>
       (await api.fetch('/api/jobs', { token: null, headers: { cookie } })).status
     expect(await ask(`__Host-oncue_session=${secret}`)).toBe(200)
-    // A neighbour, or a page over http, can set a cookie of this name for us.
+    // A sibling host, or a page over http, can set a cookie with this name.
     expect(await ask(`oncue_session=${secret}`)).toBe(401)
     const out = await api.fetch('/api/session', {
       ...{ method: 'DELETE', token: null, headers: { cookie: cookieOf(response), origin } },
@@ -62,14 +62,14 @@ describe.each(DIALECTS)('sessions on %s', (dialect) => {
     ['on another port', 'https://jobs.example.com:8443', 'jobs.example.com', 403],
     ['where the request came in, over http', 'http://10.0.0.5:4400', '10.0.0.5:4400', 403],
     ['the same over https', 'https://10.0.0.5:4400', '10.0.0.5:4400', 403],
-  ])('are begun by pages of the own origin, with its scheme: %s', async (_, origin, host, status) => {
+  ])('are started by pages of the same origin, with its scheme: %s', async (_, origin, host, status) => {
     const env = { ONCUE_PUBLIC_URL: 'https://jobs.example.com', ONCUE_TRUST_PROXY: 'true' }
     const api = await startTestApi(dialect, { env })
     const headers = { origin, 'x-forwarded-host': host }
     expect((await signIn(api, await api.tokenFor('viewer'), headers)).status).toBe(status)
   })
 
-  it('are not begun over http where people use https, which a browser would not keep', async () => {
+  it('are not started over http if the public URL has https: a browser would drop the cookie', async () => {
     const env = { ONCUE_PUBLIC_URL: 'https://jobs.example.com' }
     const api = await startTestApi(dialect, { env })
     const response = await signIn(api, await api.tokenFor('viewer'))
@@ -84,7 +84,7 @@ describe.each(DIALECTS)('sessions on %s', (dialect) => {
     })
   })
 
-  it('are begun by pages where the request came in, beside those of the public URL', async () => {
+  it('are started by pages of the requested host as well as of the public URL', async () => {
     for (const [publicUrl, proto] of [
       ['http://jobs.example.com', 'http'],
       ['https://jobs.example.com', 'https'],
@@ -115,7 +115,7 @@ describe.each(DIALECTS)('sessions on %s', (dialect) => {
     ])
   })
 
-  it('that were refused are in the audit and in the log, and so are wrong codes', async () => {
+  it('that were refused are in the audit and the log, like wrong pairing codes', async () => {
     const api = await startTestApi(dialect)
     const warn = vi.spyOn(api.services.log, 'warn')
     await signIn(api, 'oncue_wrong')
@@ -137,7 +137,7 @@ describe.each(DIALECTS)('sessions on %s', (dialect) => {
     ])
   })
 
-  it('may what the token may', async () => {
+  it('have the access of their token', async () => {
     const api = await startTestApi(dialect)
     const browser = await signedIn(api, await api.tokenFor('viewer'))
     expect((await browser('/api/jobs')).status).toBe(200)
@@ -164,7 +164,7 @@ describe.each(DIALECTS)('sessions on %s', (dialect) => {
     },
   )
 
-  it('cannot be begun by a page elsewhere', async () => {
+  it('cannot be started by a page of another site', async () => {
     const api = await startTestApi(dialect)
     const response = await signIn(api, await api.tokenFor('viewer'), { origin: 'https://evil.example.com' })
     expect(response.status).toBe(403)
@@ -191,7 +191,7 @@ describe.each(DIALECTS)('sessions on %s', (dialect) => {
     expect(Number(right.headers.get('retry-after'))).toBeGreaterThan(0)
   })
 
-  it('cannot be made from another session', async () => {
+  it('cannot be created from another session', async () => {
     const api = await startTestApi(dialect)
     const secret = cookieOf(await signIn(api, await api.tokenFor('viewer'))).split('=')[1] ?? ''
     expect((await signIn(api, secret)).status).toBe(401)
@@ -209,7 +209,7 @@ describe.each(DIALECTS)('sessions on %s', (dialect) => {
     expect((await browser('/api/session', { method: 'DELETE' })).status).toBe(204)
   })
 
-  it('cannot be ended by a page elsewhere', async () => {
+  it('cannot be ended by a page of another site', async () => {
     const api = await startTestApi(dialect)
     const browser = await signedIn(api, await api.tokenFor('viewer'))
     const origin = 'https://evil.example.com'
@@ -219,7 +219,7 @@ describe.each(DIALECTS)('sessions on %s', (dialect) => {
     expect((await browser('/api/jobs')).status).toBe(200)
   })
 
-  it('end with their token, and no later than it', async () => {
+  it('expire and are revoked with their token', async () => {
     const api = await startTestApi(dialect)
     const expiresAt = new Date(Date.now() + 3_600_000)
     const browser = await signedIn(api, await api.tokenFor('viewer', { expiresAt }))
@@ -230,13 +230,13 @@ describe.each(DIALECTS)('sessions on %s', (dialect) => {
     expect((await browser('/api/jobs')).status).toBe(401)
   })
 
-  it('may be begun over one that has ended', async () => {
+  it('can be started over one that has ended', async () => {
     const api = await startTestApi(dialect)
     const cookie = 'oncue_session=oncue_long_gone'
     expect((await signIn(api, await api.tokenFor('viewer'), { cookie })).status).toBe(201)
   })
 
-  it('are in the audit, as done by the token', async () => {
+  it('are in the audit, under the name of the token', async () => {
     const api = await startTestApi(dialect)
     const token = await api.tokenFor('viewer')
     const browser = await signedIn(api, token)

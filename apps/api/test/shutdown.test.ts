@@ -86,7 +86,7 @@ const connectionTo = (url: string) =>
   })
 
 describe.each(DIALECTS)('the API on %s stops', (dialect) => {
-  it('accepting first, then streams, requests, loops, the audit, and the store last', async () => {
+  it('listening first, then streams, requests, loops, the audit, and the store last', async () => {
     const api = await start(dialect)
     expect(log).toEqual(starts(NAMES))
     const { store, control } = api.services
@@ -128,7 +128,7 @@ describe.each(DIALECTS)('the API on %s stops', (dialect) => {
     ])
   })
 
-  it('in the middle of starting what has started, and starts no more', async () => {
+  it('while starting: it stops what has started, and starts nothing more', async () => {
     const stopping = new AbortController()
     onStart = (name) => name === 'delivery' && stopping.abort(new Error('SIGTERM'))
     await expect(start(dialect, { signal: stopping.signal })).rejects.toThrow('SIGTERM')
@@ -145,7 +145,7 @@ describe.each(DIALECTS)('the API on %s stops', (dialect) => {
     expect(log).toEqual([...starts(NAMES), ...stops(NAMES), 'store closes'])
   })
 
-  it('its loops also where they were not started', async () => {
+  it('its loops even if they were not started', async () => {
     const api = await start(dialect, { background: false })
     await api.close()
     expect(log).toEqual([...starts(['audit', 'streams']), ...stops(NAMES), 'store closes'])

@@ -45,7 +45,7 @@ it('the whole API runs on a simulated clock', async () => {
   expect(runtime.timers).toBe(0)
 })
 
-it('retention runs within a minute of the start, then every hour, and backs off from a minute on when it fails', async () => {
+it('retention runs within a minute of the start, then every hour, and backs off when it fails', async () => {
   const database = await createDatabase('sqlite')
   onTestFinished(() => database.drop())
   const runtime = simulate()
@@ -69,7 +69,7 @@ it('retention runs within a minute of the start, then every hour, and backs off 
   await retention.stop()
   expect(await runsAfter(HOUR)).toBe(5)
 
-  // An API that is restarted every hour prunes, too.
+  // An API that is restarted every hour prunes as well.
   for (const runs of [6, 7]) {
     retention.start()
     expect(await runsAfter(HOUR - 1)).toBe(runs)

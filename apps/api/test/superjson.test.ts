@@ -5,7 +5,7 @@ import { createServer } from '../src/http/server.ts'
 import { transformer } from '../src/http/transformer.ts'
 import { OPEN, PROCEDURES, World } from './test-server.ts'
 
-/** Values marked as each of the types that superjson knows; those that are refused, whoever sends them. */
+/** Values marked as each of superjson's types that are refused for every caller. */
 const STRANGE: Readonly<Record<string, { json: unknown; meta: object }>> = {
   'typed array of a length': { json: 100_000_000, meta: { values: [['typed-array', 'Uint8Array']] } },
   'typed array': { json: [1, 2], meta: { values: [['typed-array', 'Float64Array']] } },
@@ -41,7 +41,7 @@ const STRANGE: Readonly<Record<string, { json: unknown; meta: object }>> = {
 /** A refused request takes about ten turns of the event loop. */
 const MAX_TURNS = 100
 
-/** Counts turns of the event loop. A blocked loop does not turn, so the tests also see that superjson builds nothing. */
+/** Counts turns of the event loop. A blocked loop does not turn, so tests also check that superjson builds nothing. */
 async function turnsOf<Value>(work: () => PromiseLike<Value>): Promise<{ value: Value; turns: number }> {
   let turns = 0
   let next = setImmediate(function count() {
@@ -72,7 +72,7 @@ describe('input as superjson writes it', () => {
     await world.close()
   })
 
-  /** Without a network in between, so that the turns are those of the server. */
+  /** Without a network, so that only the server's turns are counted. */
   const inject = (path: string, isChange: boolean, text: string) =>
     turnsOf(() =>
       isChange
@@ -98,7 +98,7 @@ describe('input as superjson writes it', () => {
       for (const sent of [text, text.slice(0, -1)]) {
         const { value: answer, turns } = await inject(`/trpc/${name}`, isChange, sent)
         expect(turns).toBeLessThan(MAX_TURNS)
-        // A stream has begun when it is refused.
+        // A stream is refused after its response has begun.
         if (type !== 'subscription') expect(answer.statusCode, answer.body).toBe(isOpen ? 400 : 401)
         else expect(answer.body).toContain('UNAUTHORIZED')
         if (isOpen && sent === text) expect(answer.body).toContain('"message":"input.meta ')
@@ -130,7 +130,7 @@ describe('input as superjson writes it', () => {
     })
   })
 
-  test('a call in a batch that the caller may not make is refused, the other is done', async () => {
+  test('a call in a batch without access is refused, and the other is made', async () => {
     const code = await world.pairingCode()
     const { value: answer } = await inject(
       '/trpc/pairings.exchange,tokens.create?batch=1',
@@ -156,11 +156,11 @@ test.each<[string, unknown]>([
     { items: [{ at: day, n: undefined }, undefined, { at: new Date(day) }] },
   ],
   ['names with dots and backslashes', { 'a.b': { 'c\\': day, 'd\\.e': [undefined] } }],
-])('what superjson writes is read: %s', (_, value) => {
+])('output of superjson is read: %s', (_, value) => {
   expect(transformer.input.deserialize(JSON.parse(superjson.stringify(value)))).toStrictEqual(value)
 })
 
-test('more marks than the largest batch has are refused before any is followed', () => {
+test('more marks than the largest batch has are refused before any is applied', () => {
   const marks = (count: number) => ({
     json: Array.from({ length: count }, () => null),
     meta: { values: Object.fromEntries(Array.from({ length: count }, (_, n) => [n, ['undefined']])) },

@@ -13,8 +13,8 @@ import { ADMIN_TOKEN, startServer, TestServer } from './support/index.ts'
 
 export const PEOPLE = ['producer', 'viewer', 'operator', 'admin'] as const
 /**
- * `narrow` is an operator who may enqueue nothing but `allowed.*`; `guest` has a JWT that names no role, if there is an
- * identity provider; `nobody` shows no token at all.
+ * `narrow` is an operator who may enqueue only `allowed.*`; `guest` has a JWT without a role, if there is an identity
+ * provider; `nobody` has no token.
  */
 export type Person = (typeof PEOPLE)[number] | 'narrow' | 'guest' | 'expired' | 'revoked' | 'wrong' | 'nobody'
 
@@ -23,7 +23,7 @@ export interface Answer {
   readonly headers: Headers
   readonly text: string
   readonly body: unknown
-  /** Of an error, in whichever shape it came. */
+  /** The error, in either shape. */
   readonly error:
     | { code: string; message: string; hint: string; details?: Record<string, unknown> }
     | undefined
@@ -43,7 +43,7 @@ export const PROCEDURES = [...BY_PATH.values()].map(({ path: name, kind: type, a
   access,
 }))
 
-/** Those that check for themselves who calls, and are refused by no rule. */
+/** Procedures that check the caller themselves, and are refused by no rule. */
 export const OPEN: readonly string[] = PROCEDURES.flatMap(({ name, access }) =>
   access === 'anyone' ? name : [],
 )
@@ -78,7 +78,7 @@ export class World extends TestServer {
         ...provider?.env,
       },
       log: { ...silentLogger, error: (fields: object) => faults.push(fields) },
-      // Nothing changes by itself while others look.
+      // Nothing changes in the background during a test.
       background: false,
     })
     const tokens = new Map<Person, string>([
@@ -118,7 +118,7 @@ export class World extends TestServer {
     return secret
   }
 
-  /** In a queue of its own, so that nobody else takes it. */
+  /** In its own queue, so that no other test claims it. */
   async job(
     state: 'pending' | 'scheduled' | 'processing' | 'completed' | 'failed',
     queue = `q${randomUUID()}`,
@@ -140,14 +140,14 @@ export class World extends TestServer {
     return code
   }
 
-  /** A device that everybody who acts may change. */
+  /** A device that every operator may change. */
   async device(): Promise<string> {
     const code = await this.pairingCode()
     const { id } = await this.store.pairings.exchange({ code, name: 'phone', hash: hashSecret(newSecret()) })
     return id
   }
 
-  /** Nothing is ever sent there: it is no public address. */
+  /** A channel to which nothing is ever sent: its address is not public. */
   async channel(): Promise<string> {
     const { id } = await this.control.channels.create({
       ...{ kind: 'webhook', name: 'pager', address: 'https://127.0.0.1/hook' },
@@ -155,7 +155,7 @@ export class World extends TestServer {
     return id
   }
 
-  /** One that is over: nothing changes by itself while others look. */
+  /** A bulk operation that has ended, so that nothing changes in the background. */
   async bulkOperation(): Promise<string> {
     const { id } = await this.control.bulkOperations.create({
       ...{ action: 'requeue', filter: { status: 'failed' }, asOf: new Date(), spreadMs: 0 },
@@ -173,7 +173,7 @@ export class World extends TestServer {
     return id
   }
 
-  /** One that fires. */
+  /** A firing alert. */
   async alert(): Promise<string> {
     const now = await this.store.now()
     const queue = `q${randomUUID()}`
@@ -219,7 +219,7 @@ export class World extends TestServer {
     return answer
   }
 
-  /** Calls a procedure as a client does, but over plain HTTP: what is wrong must reach the server. */
+  /** Calls a procedure over plain HTTP rather than with the client, so that invalid input reaches the server. */
   call(name: string, input: unknown, sending: Sending = {}): Promise<Answer> {
     const type = PROCEDURES.find((procedure) => procedure.name === name)?.type
     const text = input === undefined ? undefined : superjson.stringify(input)
@@ -238,7 +238,7 @@ export class World extends TestServer {
   }
 }
 
-/** A stream goes on: its first message, or its error, is the answer. */
+/** The first message of a stream, or its error. */
 async function firstMessage(response: Response): Promise<string> {
   const decoder = new TextDecoder()
   let text = ''
@@ -261,6 +261,6 @@ function toAnswer({ status, headers }: Response, text: string): Answer {
     error?: { json?: { data?: { oncue?: Answer['error'] } } } & Answer['error']
   }
   const oncue = error?.json?.data?.oncue ?? (error as Answer['error'])
-  // A bulk operation that went well has an error that is null.
+  // The error of a successful bulk operation is null.
   return { status, headers, text, body, error: oncue ?? undefined }
 }

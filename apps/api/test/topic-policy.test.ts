@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { ADMIN_TOKEN, DIALECTS, startTestApi } from './harness.ts'
 
-describe.each(DIALECTS)('a job of which the caller names only topic and payload, on %s', (dialect) => {
+describe.each(DIALECTS)('a job without options, on %s', (dialect) => {
   const retry = { strategy: 'fixed', baseDelay: 500 } as const
   const policy = { queue: 'mail', priority: 3, timeoutMs: 30_000, maxRetries: 0, retry }
   const topic = 'announced'
@@ -12,7 +12,7 @@ describe.each(DIALECTS)('a job of which the caller names only topic and payload,
     return api
   }
 
-  it('is made as a worker announced its topic; what the request names comes first', async () => {
+  it('takes the options that a worker announced for its topic, unless the request sets them', async () => {
     const { client, store } = await start().then((api) => ({ client: api.client(), store: api.store }))
     const { id } = await client.jobs.enqueue.mutate({ topic })
     expect(await store.get(id)).toMatchObject(policy)
@@ -23,7 +23,7 @@ describe.each(DIALECTS)('a job of which the caller names only topic and payload,
     expect(await store.get(first ?? '')).toMatchObject(policy)
   })
 
-  it('is so over REST', async () => {
+  it('takes them over REST as well', async () => {
     const api = await start()
     const response = await fetch(`${api.url}/api/jobs/enqueue`, {
       method: 'POST',
@@ -34,7 +34,7 @@ describe.each(DIALECTS)('a job of which the caller names only topic and payload,
     expect(await api.store.get(id)).toMatchObject(policy)
   })
 
-  it('is refused if its queue is none of those that the token may enqueue into', async () => {
+  it('is refused if the token may not enqueue into its queue', async () => {
     const api = await start()
     const { secret } = await api.client().tokens.create.mutate({
       name: 'other',
@@ -48,7 +48,7 @@ describe.each(DIALECTS)('a job of which the caller names only topic and payload,
     expect(await jobs.enqueue.mutate({ topic, queue: 'default' })).toMatchObject({ created: true })
   })
 
-  it('of a schedule is refused likewise when it is run now', async () => {
+  it('of a schedule is refused in the same way when it is run now', async () => {
     const api = await start()
     const { schedules, tokens } = api.client()
     await schedules.save.mutate({ name: 'pay', cron: '0 0 1 1 *', topic, missed: 'one' })

@@ -29,14 +29,14 @@ describe.each(DIALECTS)('tRPC on %s', (dialect) => {
     })
   })
 
-  it('answers a wait that takes too long with the state so far', async () => {
+  it('returns the current state when a wait takes too long', async () => {
     const api = await startTestApi(dialect)
     const id = await api.enqueue()
     const answer = await api.client().jobs.wait.query({ id, timeoutMs: 10 })
     expect(answer).toEqual({ finished: false, status: 'pending', progress: null })
   })
 
-  it('stores the good jobs of a batch and says by index what is wrong with the others', async () => {
+  it('stores the valid jobs of a batch, and reports the others by index', async () => {
     const api = await startTestApi(dialect)
     const client = api.client()
     await client.jobs.enqueue.mutate({ topic: 'mail', unique: { key: 'only' } })
@@ -66,7 +66,7 @@ describe.each(DIALECTS)('tRPC on %s', (dialect) => {
     expect((await client.jobs.list.query({})).total).toBe(3)
   })
 
-  it('stores nothing of an atomic batch with a fault', async () => {
+  it('stores nothing of an atomic batch with an invalid job', async () => {
     const api = await startTestApi(dialect)
     const client = api.client()
     const jobs = [{ topic: 'mail' }, { topic: 'no topic' }]
@@ -101,7 +101,7 @@ describe.each(DIALECTS)('tRPC on %s', (dialect) => {
     ['a job that is not in it', [2], true, 'INVALID_INPUT'],
     ['each other in a circle', [1], true, 'DEPENDENCY_CYCLE'],
     ['one that may be refused alone', [0], false, 'INVALID_INPUT'],
-  ])('but not for %s', async (_, afterItems, atomic, code) => {
+  ])('refuses a job of a batch that waits for %s', async (_, afterItems, atomic, code) => {
     const api = await startTestApi(dialect)
     const client = api.client()
     const jobs = [{ topic: 'mail' }, { topic: 'mail', afterItems }]
@@ -110,7 +110,7 @@ describe.each(DIALECTS)('tRPC on %s', (dialect) => {
     else expect((await call).results[1]).toMatchObject({ error: { code, details: { index: 1 } } })
   })
 
-  it('refuses more than 1 000 jobs or ids in one call', async () => {
+  it('refuses more than 1,000 jobs or ids in one call', async () => {
     const api = await startTestApi(dialect)
     const client = api.client()
     const jobs = Array.from({ length: 1_001 }, () => ({ topic: 'mail' }))
@@ -119,7 +119,7 @@ describe.each(DIALECTS)('tRPC on %s', (dialect) => {
     expect(await errorOf(client.jobs.delete.mutate({ ids }))).toMatchObject({ code: 'BATCH_TOO_LARGE' })
   })
 
-  it('gives jobs of many callers at one moment their own answers', async () => {
+  it('returns each of many concurrent callers its own result', async () => {
     const api = await startTestApi(dialect)
     const client = api.client()
     await client.jobs.enqueue.mutate({ topic: 'mail', unique: { key: 'taken' } })
@@ -143,7 +143,7 @@ describe.each(DIALECTS)('tRPC on %s', (dialect) => {
     expect((await client.jobs.stats.query()).pending).toBe(55)
   })
 
-  it('acts by filter as of a moment, and answers what was skipped', async () => {
+  it('acts by filter as of a moment, and reports what was skipped', async () => {
     const api = await startTestApi(dialect)
     const client = api.client()
     await api.enqueue({ topic: 'mail' })
@@ -164,7 +164,7 @@ describe.each(DIALECTS)('tRPC on %s', (dialect) => {
     expect(none).toMatchObject({ code: 'INVALID_INPUT' })
   })
 
-  it('says of each job of a batch what became of it when the database goes away in between', async () => {
+  it('reports the outcome of each job of a batch when the database goes away in between', async () => {
     const api = await startTestApi(dialect)
     const jobs = [{ topic: 'mail' }, { topic: 'mail' }]
     const gone = new OncueError('DATABASE_UNAVAILABLE', 'Postgres: connect ECONNREFUSED 10.0.0.5:5432')
@@ -186,7 +186,7 @@ describe.each(DIALECTS)('tRPC on %s', (dialect) => {
     expect(await api.store.stats()).toMatchObject({ pending: 1 })
   })
 
-  it('takes no filter of more keys than anybody means', async () => {
+  it('refuses a filter with too many keys', async () => {
     const api = await startTestApi(dialect)
     const meta = Object.fromEntries(Array.from({ length: 10_000 }, (_, n) => [`k${n}`, n]))
     const error = await errorOf(api.client().jobs.cancel.mutate({ filter: { meta } }))
@@ -206,7 +206,7 @@ describe.each(DIALECTS)('tRPC on %s', (dialect) => {
     expect(foreign).toMatchObject({ code: 'INVALID_CURSOR' })
   })
 
-  it('tells what failed, and how often', async () => {
+  it('lists failures with their counts', async () => {
     const api = await startTestApi(dialect)
     const client = api.client()
     await api.enqueue({ maxRetries: 0 })
@@ -242,7 +242,7 @@ describe.each(DIALECTS)('tRPC on %s', (dialect) => {
     ])
   })
 
-  it('keeps schedules', async () => {
+  it('saves, lists, runs, pauses and removes schedules', async () => {
     const api = await startTestApi(dialect)
     const client = api.client()
     const saved = await client.schedules.save.mutate({ name: 'nightly', cron: '0 3 * * *', topic: 'mail' })
@@ -312,7 +312,7 @@ describe.each(DIALECTS)('tRPC on %s', (dialect) => {
     for (const presence of presences) await presence.leave()
   })
 
-  it('answers errors with a code, what was wrong and what to do, beside what tRPC says', async () => {
+  it('returns errors with a code, message and hint, in addition to the fields of tRPC', async () => {
     const api = await startTestApi(dialect)
     const id = '01900000-0000-7000-8000-000000000000'
     const response = await api.fetch(
@@ -374,7 +374,7 @@ describe.each(DIALECTS)('tRPC on %s', (dialect) => {
     },
   )
 
-  // A single call does not go through tRPC's adapter, a batch does: nobody should be able to tell.
+  // A single call does not go through tRPC's adapter, a batch does: the response must be the same.
   it.each([
     ['a query', 'GET', 'queues.list', undefined],
     ['a query with input', 'GET', 'jobs.list', { json: { limit: 5 } }],
@@ -389,7 +389,7 @@ describe.each(DIALECTS)('tRPC on %s', (dialect) => {
     ['wrong input', 'POST', 'jobs.enqueue', { json: { topic: 'no topic' } }],
     ['input that is not wrapped', 'POST', 'jobs.enqueue', { topic: 'mail' }],
     ['no input', 'GET', 'jobs.get', undefined],
-  ])('answers %s alone as it does in a batch', async (_, method, path, input) => {
+  ])('returns the same for %s alone as in a batch', async (_, method, path, input) => {
     const api = await startTestApi(dialect)
     const call = async (query: string, value: unknown) => {
       const text = JSON.stringify(value)
@@ -410,7 +410,7 @@ describe.each(DIALECTS)('tRPC on %s', (dialect) => {
     expect(alone.type).toContain('application/json')
   })
 
-  it('hides what went wrong inside, and names the request instead', async () => {
+  it('hides internal errors, and returns the request id instead', async () => {
     const api = await startTestApi(dialect)
     await api.store.close()
     const headers = { 'x-request-id': 'my-request' }

@@ -11,7 +11,7 @@ describe.each(DIALECTS)('two API processes on one %s', (dialect) => {
     const [one, two] = await Promise.all([startProcess(database.url, env), startProcess(database.url, env)])
     const [adminOne, adminTwo] = [createClient(one.url), createClient(two.url)]
 
-    // A token that one made is good at the other.
+    // A token that one created is valid at the other.
     const { id: tokenId, secret } = await adminOne.tokens.create.mutate({ name: 'phone', role: 'operator' })
     const onTwo = createClient(two.url, secret)
     expect(await onTwo.queues.list.query()).toEqual([])
@@ -26,7 +26,7 @@ describe.each(DIALECTS)('two API processes on one %s', (dialect) => {
     const asSession = () => fetch(`${two.url}/trpc/queues.list`, { headers: { cookie } })
     expect((await asSession()).status).toBe(200)
 
-    // A stream at one tells what was done through the other.
+    // A stream at one shows changes made through the other.
     const { id } = await adminTwo.jobs.enqueue.mutate({ topic: 'mail' })
     const seen: string[] = []
     let ended: string | undefined
@@ -45,13 +45,13 @@ describe.each(DIALECTS)('two API processes on one %s', (dialect) => {
     await store.close()
     await eventually(() => expect(seen).toEqual(['pending', 'node_started']))
 
-    // A setting that one changed holds at the other.
+    // A setting that one changed applies at the other.
     await adminOne.settings.set.mutate({ enqueueRule: '' })
     await eventually(async () => {
       expect(await errorOf(onTwo.jobs.enqueue.mutate({ topic: 'mail' }))).toMatchObject({ code: 'FORBIDDEN' })
     })
 
-    // What one revokes ends at both: the token, its sessions, its streams.
+    // A token revoked at one ends at both, with its sessions and streams.
     await adminTwo.tokens.revoke.mutate({ id: tokenId })
     await eventually(async () =>
       expect((await fetchAs(secret, `${one.url}/trpc/queues.list`)).status).toBe(401),

@@ -31,7 +31,7 @@ describe('the types of the router', () => {
   it('contain no any', () => {
     expectTypeOf<WithAny<Inputs>>().toBeNever()
     expectTypeOf<WithAny<Outputs>>().toBeNever()
-    // The test itself can tell.
+    // The check itself detects an `any`.
     expectTypeOf<
       WithAny<{ jobs: { get: unknown; list: { items: Anything[]; total: Anything } } }>
     >().toEqualTypeOf<'jobs.list'>()
@@ -45,7 +45,7 @@ describe('the types of the router', () => {
     expectTypeOf<Outputs['queues']['pause']>().toEqualTypeOf<null>()
   })
 
-  it('tell apart what is finished and what is not', () => {
+  it('distinguish finished from unfinished jobs', () => {
     type Waited = Outputs['jobs']['wait']
     expectTypeOf<Extract<Waited, { finished: true }>['status']>().toEqualTypeOf<
       'completed' | 'failed' | 'cancelled'

@@ -98,7 +98,7 @@ describe.each(Object.entries(DATABASES))('payloads of announced topics on %s', (
     [{ userId: '123', link: 'https://exämple.org/ä', price: 0.29 }],
     [{ userId: '123', items: [{ name: 'a', count: 1, more: true }], tags: 'a' }],
     [{ userId: '123', target: { kind: 'mail', address: 'kim@example.org' } }],
-  ])('%j is taken, as the handler would take it', async (payload) => {
+  ])('%j is accepted, as by the handler', async (payload) => {
     await payloads.check('mail', payload, 'reject')
     expect(input.safeParse(payload).success).toBe(true)
   })
@@ -109,19 +109,19 @@ describe.each(Object.entries(DATABASES))('payloads of announced topics on %s', (
     expect(JSON.stringify(error)).not.toContain('hunter2')
   })
 
-  test('mode warn says it in the log, mode off says nothing', async () => {
+  test('mode warn logs it, mode off ignores it', async () => {
     await payloads.check('mail', {}, 'warn')
     expect(warnings).toEqual(['stored an invalid payload: payload.userId: is missing (schema of mail)'])
     await payloads.check('mail', {}, 'off')
     expect(warnings).toHaveLength(1)
   })
 
-  test('a topic that no worker announced takes any payload', async () => {
+  test('a topic that no worker announced accepts any payload', async () => {
     await payloads.check('unknown', { any: 'thing' }, 'reject')
     await payloads.check('toString', { any: 'thing' }, 'reject')
   })
 
-  test('a new announcement takes the place of the old one', async () => {
+  test('a new announcement replaces the old one', async () => {
     await payloads.check('mail', { userId: '123' }, 'reject')
     await store.announce([topicOf({ $id: 'mail', type: 'object', required: ['to'] })])
     await expect(payloads.check('mail', { userId: '123' }, 'reject')).rejects.toThrow(
@@ -131,7 +131,7 @@ describe.each(Object.entries(DATABASES))('payloads of announced topics on %s', (
     await expect(payloads.check('mail', { to: 1 }, 'reject')).rejects.toThrow('payload.from: is missing')
   })
 
-  test('what is known is asked for once while it is fresh, however many come', async () => {
+  test('schemas are read once while they are fresh, however many payloads are checked', async () => {
     let asked = 0
     const counting = {
       topics() {
@@ -145,7 +145,7 @@ describe.each(Object.entries(DATABASES))('payloads of announced topics on %s', (
     expect(asked).toBe(1)
   })
 
-  test('a database that could not be asked is asked again', async () => {
+  test('a failed read of the schemas is repeated', async () => {
     let fails = true
     const flaky = { topics: async () => (fails ? Promise.reject(new Error('away')) : store.topics()) }
     const validation = createPayloadValidation({ store: flaky, log: silentLogger, refreshMs: 60_000 })
@@ -155,7 +155,7 @@ describe.each(Object.entries(DATABASES))('payloads of announced topics on %s', (
   })
 
   test.each([
-    ['refers to what is not there', { $ref: 'https://example.org/schema.json' }],
+    ['refers to a missing schema', { $ref: 'https://example.org/schema.json' }],
     ['has a pattern that is none', { type: 'object', properties: { a: { type: 'string', pattern: '(' } } }],
     ['is no schema', { type: 'nonsense' }],
     ['is a text', 'string'],
@@ -168,7 +168,7 @@ describe.each(Object.entries(DATABASES))('payloads of announced topics on %s', (
     expect(warnings).toEqual(['announced schema does not compile; payloads of this topic are not validated'])
   })
 
-  test('a schema that says nothing, or nothing that is known, takes anything', async () => {
+  test('a schema without known keywords accepts any payload', async () => {
     for (const schema of [{}, true, { 'x-unknown': 1, format: 'cuid' }]) {
       await store.announce([topicOf(schema)])
       await payloads.check('mail', 'cjld2cyuq0000t3rmniod1foy', 'reject')

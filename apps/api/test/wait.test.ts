@@ -6,7 +6,7 @@ import { DIALECTS, errorOf, startTestApi, type TestApi } from './harness.ts'
 describe.each(DIALECTS)('a producer, on %s', (dialect) => {
   const NOT_FOUND = { code: 'JOB_NOT_FOUND' }
 
-  it('waits for a job that it enqueued, watches it and sees it, with what is secret masked', async () => {
+  it('waits for, watches and reads a job that it enqueued, with secrets masked', async () => {
     const api = await startTestApi(dialect)
     const shop = api.client(await api.tokenFor('producer', { allowedTopics: ['mail_*'] }))
     const payload = { userId: '123', password: 'hunter2' }
@@ -42,7 +42,7 @@ describe.each(DIALECTS)('a producer, on %s', (dialect) => {
     expect(rest.status).toBe(200)
   })
 
-  it('sees no job that it may not enqueue, and not even that there is one', async () => {
+  it('cannot see a job that it could not enqueue, nor that it exists', async () => {
     const api = await startTestApi(dialect)
     const { secret } = await api.client().tokens.create.mutate({
       ...{ name: 'shop', role: 'producer', allowedTopics: ['mail_*'], allowedQueues: ['default'] },
@@ -65,7 +65,7 @@ describe.each(DIALECTS)('a producer, on %s', (dialect) => {
     }
   })
 
-  it('lists nothing, and does nothing with a job, though it knows its id', async () => {
+  it('cannot list jobs, nor act on a job whose id it knows', async () => {
     const api = await startTestApi(dialect)
     const shop = api.client(await api.tokenFor('producer'))
     const { id } = await shop.jobs.enqueue.mutate({ topic: 'mail' })
@@ -77,13 +77,13 @@ describe.each(DIALECTS)('a producer, on %s', (dialect) => {
       expect(await errorOf(call())).toMatchObject({ code: 'FORBIDDEN' })
   })
 
-  it('needs a token, also where everybody may enqueue', async () => {
+  it('needs a token, even if every caller may enqueue', async () => {
     const api = await startTestApi(dialect, { env: { ONCUE_ENQUEUE_RULE: 'true' } })
     const { id } = await api.client(null).jobs.enqueue.mutate({ topic: 'mail' })
     expect(await errorOf(api.client(null).jobs.get.query({ id }))).toMatchObject({ code: 'UNAUTHORIZED' })
   })
 
-  it('sees nothing any more when it may not enqueue any more', async () => {
+  it('loses sight of its jobs when it may no longer enqueue', async () => {
     const api = await startTestApi(dialect)
     const shop = api.client(await api.tokenFor('producer'))
     const { id } = await shop.jobs.enqueue.mutate({ topic: 'mail' })
@@ -111,7 +111,7 @@ describe.each(DIALECTS)('a producer, on %s', (dialect) => {
       await api.client().settings.set.mutate(lists)
       await api.complete(await api.claim(), { sent: 3 })
       expect(await Promise.all([watched, waited])).toMatchObject([NOT_FOUND, NOT_FOUND])
-      // Those who may see jobs see them whatever may be enqueued.
+      // Callers who may read jobs are not affected by what may be enqueued.
       expect(await seen).toMatchObject({ finished: true })
     },
   )
@@ -120,7 +120,7 @@ describe.each(DIALECTS)('a producer, on %s', (dialect) => {
 describe.each(DIALECTS)('an open wait, on %s', (dialect) => {
   const isOpen = (api: TestApi) => eventually(() => expect(api.services.live.states.size).toBe(1))
 
-  it('ends when the token is revoked: the result is not for it any more', async () => {
+  it('ends without the result when the token is revoked', async () => {
     const api = await startTestApi(dialect)
     const id = await api.enqueue()
     const admin = api.client()
@@ -140,7 +140,7 @@ describe.each(DIALECTS)('an open wait, on %s', (dialect) => {
     expect(await error).toMatchObject({ code: 'UNAUTHORIZED' })
   })
 
-  it('counts as a stream of its token, of which a thousand may be open', async () => {
+  it('counts as one of the thousand streams that its token may open', async () => {
     const api = await startTestApi(dialect)
     const id = await api.enqueue()
     const { id: tokenId, secret } = await api
@@ -154,7 +154,7 @@ describe.each(DIALECTS)('an open wait, on %s', (dialect) => {
     expect(await errorOf(wait())).toMatchObject({ code: 'RATE_LIMITED' })
     await api.complete(await api.claim())
     expect(await last).toMatchObject({ finished: true })
-    // It has given its place back.
+    // The ended wait no longer counts.
     expect(await wait()).toMatchObject({ finished: true })
     for (const each of leave) each()
   })
@@ -179,7 +179,7 @@ describe.each(DIALECTS)('an open wait, on %s', (dialect) => {
     expect(live.states.size).toBe(0)
   })
 
-  it('goes on when the job that had just finished is requeued before its result was read', async () => {
+  it('continues when the job is requeued after finishing and before its result was read', async () => {
     const api = await startTestApi(dialect)
     const id = await api.enqueue()
     await api.complete(await api.claim(), { sent: 1 })
@@ -194,7 +194,7 @@ describe.each(DIALECTS)('an open wait, on %s', (dialect) => {
     expect(await answer).toMatchObject({ finished: true, status: 'completed', result: { sent: 2 } })
   })
 
-  it('and says how far the job is when there is no time to go on', async () => {
+  it('returns the current state when there is no time left to continue', async () => {
     const api = await startTestApi(dialect)
     const id = await api.enqueue()
     await api.complete(await api.claim(), { sent: 1 })

@@ -26,7 +26,7 @@ async function aWatchedJob() {
     await database.drop()
   })
   const [id = ''] = await store.enqueue([prepareJob('mail', null)])
-  /** Until everybody had the chance to see what is there now. */
+  /** Waits until every onlooker has been shown the current state. */
   const looked = () => {
     const before = looks
     return eventually(() => expect(looks).toBeGreaterThan(before + 2))
@@ -34,8 +34,8 @@ async function aWatchedJob() {
   return { store, states, id, looked }
 }
 
-describe('a reader that is slow', () => {
-  it('gets every event, and of the states the latest', async () => {
+describe('a slow reader', () => {
+  it('gets every event, but only the latest state', async () => {
     const { store, states, id, looked } = await aWatchedJob()
     const stream = watchJob(store, states, id, START, new AbortController().signal)
     const first = await stream.next()
@@ -58,7 +58,7 @@ describe('a reader that is slow', () => {
     expect(told).toEqual(['one', 'two', 'completed'])
   })
 
-  it('who wants states alone gets no event', async () => {
+  it('of states only gets no event', async () => {
     const { store, states, id, looked } = await aWatchedJob()
     const stream = watchJob(null, states, id, START, new AbortController().signal)
     await stream.next()
@@ -70,7 +70,7 @@ describe('a reader that is slow', () => {
     expect(told).toEqual(['state'])
   })
 
-  it('can be sent away at any time', async () => {
+  it('can be aborted at any time', async () => {
     const { store, states, id } = await aWatchedJob()
     const gone = new AbortController()
     const stream = watchJob(store, states, id, START, gone.signal)

@@ -48,7 +48,7 @@ async function signIn(api: TestApi, path: string, json: object) {
 }
 
 describe.each(DIALECTS)('web push on %s', (dialect) => {
-  it('is signed for the push service, and can be read by the browser alone', async () => {
+  it('is signed for the push service, and can be read only by the browser', async () => {
     const { service, office, browser, channel } = await open(dialect)
     await office.delivery.notify(aNotification())
     await service.until(1)
@@ -72,7 +72,7 @@ describe.each(DIALECTS)('web push on %s', (dialect) => {
     expect(await channel()).toMatchObject({ kind: 'web_push', lastDelivered: office.clock.now() })
   })
 
-  it.each([404, 410])('forgets a browser of which its service knows nothing: %i', async (status) => {
+  it.each([404, 410])('removes a browser that its push service does not know: %i', async (status) => {
     const { service, office, channel } = await open(dialect)
     service.answer = () => ({ status })
     await office.delivery.notify(aNotification())
@@ -92,7 +92,7 @@ describe.each(DIALECTS)('web push on %s', (dialect) => {
     expect(service.received).toHaveLength(2)
   })
 
-  it('has one key for all processes, which no list of settings has', async () => {
+  it('has one key for all processes, which the settings do not show', async () => {
     const { office } = await open(dialect)
     const keys = await Promise.all([1, 2, 3].map(() => office.delivery.webPush.publicKey()))
     expect(new Set(keys).size).toBe(1)
@@ -109,7 +109,7 @@ describe.each(DIALECTS)('web push on %s', (dialect) => {
     expect(service.received).toEqual([])
   })
 
-  it('is registered by a browser that has signed in, tried, and ends with its session', async () => {
+  it('is registered and tested by a signed-in browser, and ends with its session', async () => {
     const service = await Receiver.listen()
     service.answer = () => ({ status: 201 })
     const api = await startTestApi(dialect, { env: OPEN })
@@ -138,7 +138,7 @@ describe.each(DIALECTS)('web push on %s', (dialect) => {
     expect(await api.client().channels.list.query()).toEqual([])
   })
 
-  it('calls addresses of our own network for admins alone', async () => {
+  it('calls private addresses for admins only', async () => {
     const service = await Receiver.listen()
     const api = await startTestApi(dialect, { env: OPEN })
     const { secret } = await api.client().tokens.create.mutate({ name: 'v', role: 'viewer' })
@@ -165,7 +165,7 @@ describe.each(DIALECTS)('web push on %s', (dialect) => {
     expect(service.received).toEqual([])
   })
 
-  it('refuses keys with which nothing can be encrypted', async () => {
+  it('refuses keys that cannot encrypt', async () => {
     const api = await startTestApi(dialect)
     const call = await signIn(api, '/api/session', { token: ADMIN_TOKEN })
     const { keys } = new Browser('https://1.1.1.1/x').subscription
@@ -178,7 +178,7 @@ describe.each(DIALECTS)('web push on %s', (dialect) => {
     expect(await api.client().channels.list.query()).toEqual([])
   })
 
-  it('is not for tokens, which are in no browser, and not for addresses of our own network', async () => {
+  it('refuses callers with a bearer token, and private addresses', async () => {
     const api = await startTestApi(dialect)
     const registered = (endpoint: string) =>
       api.client().devices.registerWebPush.mutate({ subscription: new Browser(endpoint).subscription })

@@ -13,9 +13,9 @@ import {
 export const ADMIN_TOKEN = `oncue_${'admin'.padEnd(43, '0')}`
 
 export interface ServerOptions extends StartOptions {
-  /** A dialect: a database of its own. A given one is dropped with the server if it says how. */
+  /** A dialect: a new database. A given database is dropped with the server if it has `drop`. */
   readonly database: Dialect | { readonly url: string; drop?(): Promise<void> }
-  /** Variables of the environment, as an operator would set them. */
+  /** Environment variables. */
   readonly env?: Readonly<Record<string, string>>
   readonly log?: Logger
 }
@@ -26,7 +26,7 @@ interface Started {
   close(): Promise<void>
 }
 
-/** A real API on a port of its own, over a real database. */
+/** Starts a real API on its own port, over a real database. */
 export async function startServer({
   database: given,
   env,
@@ -53,7 +53,7 @@ export async function startServer({
   }
 }
 
-/** What `startServer` started, for those who add their own ways to call it. */
+/** The base of test servers, which add their own ways to call the API. */
 export class TestServer {
   readonly #started: Started
 
@@ -74,7 +74,7 @@ export class TestServer {
     return this.#started.api.services
   }
 
-  /** The server's own store: what it did can be looked at, and jobs can be run. */
+  /** The server's own store, to inspect its effects and to run jobs. */
   get store(): Store {
     return this.services.store
   }
