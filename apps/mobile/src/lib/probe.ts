@@ -66,7 +66,7 @@ export const TROUBLES: Readonly<Record<Trouble, { readonly title: string; readon
   },
   'not-oncue': {
     title: 'This is not an Oncue server',
-    remedy: 'Use the address that `start` printed, without a path.',
+    remedy: 'Use the address that the server printed when it started, without a path.',
   },
   'token-refused': {
     title: 'The token was rejected',

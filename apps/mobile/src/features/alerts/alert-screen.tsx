@@ -135,7 +135,7 @@ function About({ alert }: { readonly alert: Alert }) {
           >
             <Text variant="heading">Failures</Text>
             <Text variant="small" color="textMuted">
-              What failed with this error
+              Jobs that failed with this error
             </Text>
           </Row>
         )}

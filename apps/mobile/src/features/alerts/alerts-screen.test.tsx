@@ -166,7 +166,7 @@ describe('Rules', () => {
     const [queue] = healthOf().queues
     fireEvent.press(await screen.findByLabelText(queue?.queue ?? ''))
     expect(screen.getByLabelText('Queue')).toHaveProp('value', queue?.queue)
-    fireEvent.press(screen.getByLabelText('A topic fails'))
+    fireEvent.press(screen.getByLabelText('Topic fails too often'))
     fireEvent.changeText(screen.getByLabelText('Name'), 'mail fails')
     fireEvent.changeText(await screen.findByLabelText('Topic'), 'mial')
     fireEvent.press(screen.getByLabelText('Save'))

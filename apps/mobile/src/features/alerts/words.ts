@@ -55,7 +55,7 @@ export const KINDS: Readonly<Record<Kind, Words>> = {
     condition: (limit) => `an error appears that was not seen for ${limit}`,
   },
   topic_failure_rate: {
-    ...{ title: 'A topic fails', what: 'of runs failed in 15 min', unit: 'percent', scale: 0.01 },
+    ...{ title: 'Topic fails too often', what: 'of runs failed in 15 min', unit: 'percent', scale: 0.01 },
     ...{ measure: percent, condition: (limit) => `${limit} or more of runs fail within 15 min` },
     isOfTopic: true,
   },

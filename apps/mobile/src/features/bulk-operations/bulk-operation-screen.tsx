@@ -83,7 +83,7 @@ function Shown({ operation }: { readonly operation: BulkOperation }) {
       {operation.outcomes && done > 0 && (
         <View style={[styles.card, { backgroundColor: colors.surfaceRaised, borderColor: colors.line }]}>
           <Text variant="label" color="textMuted">
-            What became of them
+            Outcomes
           </Text>
           <View aria-live="polite">
             <Text strong>{outcomesInWords(operation.outcomes)}</Text>

@@ -20,7 +20,7 @@ describe('enqueueing by hand', () => {
     })
     fireEvent.press(await screen.findByLabelText('Enqueue…'))
     fireEvent.press(await screen.findByLabelText('Enqueue'))
-    expect(await screen.findByText(/^Enter a text\./)).toBeVisible()
+    expect(await screen.findByText(/^Enter text\./)).toBeVisible()
     fireEvent.changeText(screen.getByLabelText('userId'), 'u1')
     fireEvent.changeText(screen.getByLabelText('copies (optional)'), '2')
     fireEvent.changeText(screen.getByLabelText('tags (optional)'), 'a\nb')

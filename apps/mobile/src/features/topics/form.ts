@@ -43,11 +43,11 @@ function readObject(fields: readonly SchemaField[], entered: Entered, errors: Re
 }
 
 const REQUIRED: Readonly<Record<string, string>> = {
-  text: 'Enter a text. An empty one can be given as JSON.',
+  text: 'Enter text. For an empty text, use JSON.',
   number: 'Enter a number.',
   boolean: 'Choose one.',
   choice: 'Choose one.',
-  list: 'Enter at least one, or give an empty list as JSON.',
+  list: 'Enter at least one. For an empty list, use JSON.',
 }
 
 /** A required key is null when empty. */
