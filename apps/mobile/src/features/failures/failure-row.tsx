@@ -5,9 +5,10 @@ import { Sparkline } from '../../components/ui/sparkline.tsx'
 import { Text } from '../../components/ui/text.tsx'
 import { Ago, Until } from '../../components/ui/ticking.tsx'
 import { serverNow } from '../../lib/clock.ts'
-import { ago, failing, number } from '../../lib/format.ts'
+import { ago, failing } from '../../lib/format.ts'
 import { space } from '../../theme/tokens.ts'
 import { useIsLargeText } from '../../theme/use-theme.ts'
+import { ALERT_QUEUE } from '../queues/use-pausing.ts'
 
 export interface FailureRowProps {
   readonly group: {
@@ -38,7 +39,11 @@ export function FailureRow(props: FailureRowProps) {
   const { group, onPress, onLongPress, isCurrent = false, isGone = false, isSelected = null } = props
   const { message, topics, queues, firstSeen, lastSeen, isNew, trend, nextTryAt } = group
   const isLarge = useIsLargeText()
-  const place = [...topics, ...queues.map((queue) => `in ${queue}`)].join(', ')
+  // Not a job of the user's: Oncue could not send an alert.
+  const isOwn = queues.length > 0 && queues.every((queue) => queue === ALERT_QUEUE)
+  const place = isOwn
+    ? 'Alert delivery, Oncue’s own'
+    : [...topics, ...queues.map((queue) => `in ${queue}`)].join(', ')
   const label = `${group.class}: ${message}. ${isGone ? 'None left' : failing(group)}, ${place}, last ${ago(lastSeen, serverNow())}${isNew ? ', new' : ''}`
   return (
     <Row
@@ -49,9 +54,6 @@ export function FailureRow(props: FailureRowProps) {
       {...(onLongPress && { onLongPress })}
       trailing={
         <View style={styles.count}>
-          <Text variant="title" color={isGone ? 'textMuted' : 'text'}>
-            {isGone ? '0' : number(group.retrying + group.failed)}
-          </Text>
           {isGone ? (
             <Text variant="small" color="textMuted">
               none left
@@ -71,6 +73,7 @@ export function FailureRow(props: FailureRowProps) {
           {group.class}
         </Text>
         {isNew && <Badge label="new" tone="warn" />}
+        {isOwn && <Badge label="Alert delivery" tone="neutral" />}
       </View>
       <Text variant="label" numberOfLines={isLarge ? 6 : 1} color={isGone ? 'textMuted' : 'text'}>
         {message}
