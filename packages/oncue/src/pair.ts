@@ -77,6 +77,8 @@ async function pair(
 
 const article = (role: string) => (/^[aeiou]/.test(role) ? `an ${role}` : `a ${role}`)
 
+const LOOPBACK = /^(localhost|.+\.localhost|127(\.\d+){3}|0\.0\.0\.0|\[::1?\])$/i
+
 function readServer(url: string | undefined): string {
   // In https://good.example@evil.example people read the first host, but a phone connects to the second.
   if (url !== undefined && /^https?:[\\/]*[^\\/?#]*@/i.test(url))
@@ -87,7 +89,14 @@ function readServer(url: string | undefined): string {
         hint: 'Give it without user and password: https://oncue.example.com.',
       },
     )
-  if (url !== undefined && URL.canParse(url) && /^https?:/.test(url)) return url.replace(/\/+$/, '')
+  if (url !== undefined && URL.canParse(url) && /^https?:/.test(url)) {
+    const { hostname } = new URL(url)
+    if (LOOPBACK.test(hostname))
+      throw new OncueError('INVALID_INPUT', `${hostname} is the phone itself when a phone opens it`, {
+        hint: "Give this machine's address in your network: --server http://192.168.1.20:4400.",
+      })
+    return url.replace(/\/+$/, '')
+  }
   throw new OncueError(
     'INVALID_INPUT',
     url === undefined ? 'the address of the API is missing' : `${url} is not an address of an API`,

@@ -49,6 +49,18 @@ describeBoth('pair', (bench) => {
     })
   })
 
+  test.each(['http://localhost:4400', 'http://127.0.0.1:4400', 'http://[::1]:4400', 'http://0.0.0.0'])(
+    'refuses an address that no phone reaches: %s',
+    async (server) => {
+      const { error } = await bench.json(['pair', '--no-wait', '--server', server], 2)
+      expect(error).toMatchObject({
+        code: 'INVALID_INPUT',
+        message: expect.stringContaining('is the phone itself'),
+        hint: expect.stringContaining('--server http://192.168.1.20:4400'),
+      })
+    },
+  )
+
   test.each([
     'https://good.example@evil.example',
     'https://ada:secret@oncue.example',

@@ -25,6 +25,13 @@ const LOCAL =
   /^(localhost|\[::1\]|(127|10)(\.\d{1,3}){3}|192\.168(\.\d{1,3}){2}|172\.(1[6-9]|2\d|3[01])(\.\d{1,3}){2}|[a-z0-9.-]+\.local)(:\d+)?(\/|$)/i
 const isLocal = (address: string) => LOCAL.test(address)
 
+/** An address that means the device itself, whichever device reads it. */
+export function isLoopback(address: string): boolean {
+  return /^(https?:\/\/)?(localhost|[a-z0-9-]+\.localhost|127(\.\d{1,3}){3}|0\.0\.0\.0|\[::1?\])(:\d+)?(\/|$)/i.test(
+    address.trim(),
+  )
+}
+
 export function hostOf(url: string): string {
   return url.replace(/^https?:\/\//i, '').replace(/\/.*$/, '')
 }

@@ -7,6 +7,7 @@ import { describeProblem } from '../../components/ui/describe-problem.ts'
 import { Segmented } from '../../components/ui/segmented.tsx'
 import { Sheet } from '../../components/ui/sheet.tsx'
 import { Text } from '../../components/ui/text.tsx'
+import { hostOf, isLoopback } from '../../lib/address.ts'
 import { useAct } from '../../lib/api.tsx'
 import { useServerNow } from '../../lib/clock.ts'
 import { duration } from '../../lib/format.ts'
@@ -99,6 +100,14 @@ function Shown({ pairing: { url, code, role, expiresAt } }: { readonly pairing: 
     )
   return (
     <>
+      {isLoopback(url) && (
+        <Banner
+          tone="warn"
+          icon="warn"
+          text="Another device cannot open this link"
+          detail={`${hostOf(url)} means the device that opens it. Open Oncue at this machine’s address in your network, or set ONCUE_PUBLIC_URL, and create another code.`}
+        />
+      )}
       <QrCode text={url} label="Pairing code to scan with the other device" />
       <View style={styles.code}>
         <Text variant="title" selectable style={styles.letters}>
@@ -110,7 +119,7 @@ function Shown({ pairing: { url, code, role, expiresAt } }: { readonly pairing: 
         {`For one device, as ${role}. Valid for ${duration(Math.floor(left / 1_000) * 1_000)}.`}
       </Text>
       <Text variant="small" color="textMuted" center>
-        In the app: Connect, then Scan. In a browser: open the copied link.
+        In the app: Connect, then Scan, or type the code. In a browser: open the copied link.
       </Text>
     </>
   )

@@ -133,6 +133,23 @@ describe('Devices', () => {
     expect(screen.getByLabelText('Pair a device')).toBeDisabled()
   })
 
+  it('get a warning when another one cannot reach the address', async () => {
+    const { screen } = await renderApp('/settings', {
+      role: 'operator',
+      answers: {
+        ...nobody,
+        'pairings.create': () => ({
+          ...{ id: 'p', code: 'YM4-TJS-94K', url: 'http://localhost:4400/pair?code=YM4-TJS-94K' },
+          ...{ role: 'operator', expiresAt: minutesAgo(-5) },
+        }),
+      },
+    })
+    fireEvent.press(await screen.findByLabelText('Pair a device'))
+    fireEvent.press(await screen.findByLabelText('Create a code'))
+    expect(await screen.findByText('Another device cannot open this link')).toBeVisible()
+    expect(screen.getByText(/^localhost:4400 means the device that opens it/)).toBeVisible()
+  })
+
   it('are paired by a QR code that expires', async () => {
     const asked: unknown[] = []
     const { screen } = await renderApp('/settings', {

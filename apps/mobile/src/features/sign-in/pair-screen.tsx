@@ -7,7 +7,7 @@ import { describeProblem } from '../../components/ui/describe-problem.ts'
 import { Field } from '../../components/ui/field.tsx'
 import { Mark } from '../../components/ui/mark.tsx'
 import { Text } from '../../components/ui/text.tsx'
-import { HIDDEN_SERVER, hidesServer, toServerUrl } from '../../lib/address.ts'
+import { HIDDEN_SERVER, hidesServer, isLoopback, toServerUrl } from '../../lib/address.ts'
 import { DEVICE_NAME } from '../../lib/device-name.ts'
 import { HOME_SERVER } from '../../lib/home-server.ts'
 import { usePageTitle } from '../../lib/page-title.ts'
@@ -15,9 +15,14 @@ import { TROUBLES } from '../../lib/probe.ts'
 import { useSession } from '../../lib/session.ts'
 import { space } from '../../theme/tokens.ts'
 
-/** `/pair?code=…`: the code can be used once, so it is sent only after confirmation. */
+/**
+ * `/pair?code=…`: the code can be used once, so it is sent only after confirmation. `/pair`: the code is typed, on a
+ * phone with the address.
+ */
 export function PairScreen() {
-  const { code = '', url: given } = useLocalSearchParams<{ code?: string; url?: string }>()
+  const { code: linked = '', url: given } = useLocalSearchParams<{ code?: string; url?: string }>()
+  const [typedCode, setTypedCode] = useState('')
+  const [address, setAddress] = useState('')
   const session = useSession()
   const router = useRouter()
   const [name, setName] = useState(DEVICE_NAME)
@@ -25,7 +30,8 @@ export function PairScreen() {
   const [problem, setProblem] = useState<{ readonly title: string; readonly text: string } | null>(null)
   usePageTitle('Pair this device')
   // The link is untrusted: requests go only to the address that is shown.
-  const url = HOME_SERVER?.url ?? toServerUrl(given ?? '')
+  const url = HOME_SERVER?.url ?? toServerUrl(given ?? address)
+  const code = linked || typedCode.trim()
 
   async function pair() {
     if (url === undefined) return
@@ -44,8 +50,10 @@ export function PairScreen() {
   }
 
   const isHiding = url === undefined && hidesServer(given ?? '')
-  const missing = code === '' || url === undefined ? 'The link is incomplete: scan the code again.' : null
-  const refused = isHiding ? HIDDEN_SERVER : missing
+  const isTyped = linked === ''
+  const isOwnDevice = !HOME_SERVER && url !== undefined && isLoopback(url)
+  const missing = missingOf(isTyped, code, url)
+  const refused = isHiding ? HIDDEN_SERVER : isOwnDevice ? LOOPBACK : missing
   return (
     <ScrollView contentContainerStyle={styles.middle} role="main">
       <View style={styles.form}>
@@ -56,7 +64,30 @@ export function PairScreen() {
         <Text color="textMuted">
           {`It gets its own token at ${HOME_SERVER ? HOME_SERVER.name : 'this server'}, which can be revoked there at any time.`}
         </Text>
-        {!HOME_SERVER && url !== undefined && (
+        {!HOME_SERVER && isTyped && given === undefined && (
+          <Field
+            label="Server"
+            placeholder="oncue.example.com"
+            value={address}
+            onChangeText={setAddress}
+            inputMode="url"
+            autoComplete="url"
+          />
+        )}
+        {isTyped && (
+          <Field
+            label="Pairing code"
+            placeholder="ABC-DEF-GHJ"
+            help="As it is shown under the QR code. Capitals and dashes do not matter."
+            value={typedCode}
+            onChangeText={setTypedCode}
+            autoCapitalize="characters"
+            autoComplete="one-time-code"
+            isCode
+            maxLength={100}
+          />
+        )}
+        {!HOME_SERVER && url !== undefined && !isOwnDevice && (
           <View>
             <Text variant="title" selectable>
               {url}
@@ -75,11 +106,29 @@ export function PairScreen() {
           lock={refused ?? (name.trim() === '' ? 'Enter a name for the device.' : null)}
           onPress={() => void pair()}
         />
+        {isTyped && (
+          <Button
+            wide
+            variant="quiet"
+            label="Sign in with a token"
+            onPress={() => router.replace('/sign-in')}
+          />
+        )}
         {isHiding && <Banner tone="bad" icon="bad" text={HIDDEN_SERVER} />}
+        {isOwnDevice && <Banner tone="bad" icon="bad" text={LOOPBACK} />}
         {problem && <Banner tone="bad" icon="bad" text={problem.title} detail={problem.text} />}
       </View>
     </ScrollView>
   )
+}
+
+const LOOPBACK =
+  'This address means this device itself. Use the server’s address in your network, such as http://192.168.1.20:4400.'
+
+function missingOf(isTyped: boolean, code: string, url: string | undefined): string | null {
+  if (!isTyped) return url === undefined ? 'The link is incomplete: scan the code again.' : null
+  if (url === undefined) return 'Enter the address of the server.'
+  return code === '' ? 'Enter the pairing code.' : null
 }
 
 const styles = StyleSheet.create({

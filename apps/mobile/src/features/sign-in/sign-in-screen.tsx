@@ -99,6 +99,13 @@ export function SignInScreen({ why }: { readonly why: string | null }) {
               onPress={() => void run('test')}
             />
           </View>
+          <Button
+            wide
+            variant="quiet"
+            label="Enter a pairing code"
+            icon="qr"
+            onPress={() => router.replace('/pair')}
+          />
           {result && <Result probed={result} />}
           {!HOME_SERVER && <KnownServers />}
         </View>
