@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import type { Alert } from '@oncue/core/wire'
 import { type AlertEpisode, type AlertRow, openStore } from '@oncue/db'
 import { openControl } from '@oncue/db/control'
@@ -124,6 +125,11 @@ describe.each(DIALECTS)('alerts over the API on %s', (dialect) => {
     expect(await alerts.createRule.mutate({ ...rule, queue: 'mial' })).toMatchObject({
       warning: expect.stringContaining('mial'),
     })
+    // Served, although no job came yet.
+    await api.store.attend({
+      ...{ id: randomUUID(), host: 'a', pid: 1, queues: ['media'], concurrency: 1, version: '1' },
+    })
+    expect(await alerts.createRule.mutate({ ...rule, queue: 'media' })).toMatchObject({ warning: null })
     const ofTopic = { name: 'x', kind: 'topic_failure_rate', threshold: 0.1 } as const
     expect(await alerts.createRule.mutate({ ...ofTopic, topic: 'nothing' })).toMatchObject({
       ...{ topic: 'nothing', warning: expect.stringContaining('nothing') },

@@ -163,11 +163,16 @@ export const alerts = {
 
 /** A queue or topic may be used later, so the rule is made; most unknown ones are typing errors. */
 async function warningOf(store: Store, { queue, topic }: AlertRuleRow): Promise<string | null> {
-  if (queue !== null && !(await store.queues()).some((known) => known.queue === queue))
+  if (queue !== null && !(await isKnown(store, queue)))
     return `No job was ever in a queue ${queue}, and no worker serves it: check its name`
   if (topic !== null && !(await store.topics()).some((known) => known.topic === topic))
     return `No worker has announced a topic ${topic}: check its name`
   return null
+}
+
+async function isKnown(store: Store, queue: string): Promise<boolean> {
+  if ((await store.queues()).some((known) => known.queue === queue)) return true
+  return (await store.workers()).some(({ queues }) => queues.includes(queue))
 }
 
 async function show({ store }: ApiContext, row: AlertRow) {
