@@ -114,6 +114,7 @@ export const ERRORS = {
   FAILED_AGAIN: conflict(
     'Look at the error of these jobs and fix its cause, then start the bulk operation again.',
   ),
+  WORKER_NOT_FOUND: notFound('Check the id in workers.list; ended workers are kept for 7 days.'),
   BULK_OPERATION_NOT_FOUND: notFound(
     'Check the id in bulkOperations.list; finished bulk operations are kept for 90 days.',
   ),

@@ -25,7 +25,7 @@ export {
 } from './portable/bulk-operations.ts'
 export { awaitsCanary } from './portable/bulk-outcomes.ts'
 export type { ChannelRow, ChannelStore } from './portable/channels.ts'
-export { nextRuns } from './portable/cron.ts'
+export { nextRuns, previewRuns } from './portable/cron.ts'
 export type { EventStore, JobEvent, NewEvent, RunEvent } from './portable/events/event.ts'
 export { encodeEvents } from './portable/events/event.ts'
 export type { Finding } from './portable/finding.ts'
@@ -83,6 +83,7 @@ export type {
   PoolState,
   Presence,
   PruneRule,
+  QueueExplanation,
   QueueOverview,
   QueueSettings,
   Rescue,
@@ -99,8 +100,10 @@ export type {
   TopicAnnouncement,
   TopicClash,
   TopicRow,
+  WorkerDetails,
   WorkerInfo,
   WorkerRow,
+  WorkerRun,
 } from './store.ts'
 export {
   type ChosenDatabase,

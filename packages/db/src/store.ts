@@ -13,14 +13,17 @@ import type {
   LimitTarget,
   PageRequest,
   Percentiles,
+  QueueExplanation,
   QueueOverview,
   QueueSettings,
   SeriesRequest,
   TopicAnnouncement,
   TopicRow,
   SeriesPoint as WireSeriesPoint,
+  WorkerDetails,
   WorkerInfo,
   WorkerRow,
+  WorkerRun,
 } from '@oncue/core/wire'
 import type { Capabilities } from './capabilities.ts'
 import type { FieldIn } from './job-columns.ts'
@@ -173,7 +176,18 @@ export interface Store {
   queues(): Promise<QueueOverview[]>
   /** Whether a job that such a claim would take is due but delayed by the rate of its queue or key. */
   throttled(request: Pick<ClaimRequest, 'queues' | 'topics'>): Promise<boolean>
-  workers(): Promise<WorkerRow[]>
+  /**
+   * Why the jobs of a queue wait, and about how long until none does. Counts are bounded; how many of the workers' slots are
+   * busy is counted over all live jobs.
+   */
+  explainQueue(queue: string): Promise<QueueExplanation>
+  /** Live and missing workers, and with `ended` those that stopped or were lost since, the last one first. */
+  workers(options?: { readonly ended?: boolean | undefined }): Promise<WorkerRow[]>
+  /**
+   * A worker with what runs on it, searched up to a bound; of one that ended, what it held. Null: there is no such worker, or
+   * it was pruned.
+   */
+  worker(id: string): Promise<WorkerDetails | null>
   topics(): Promise<TopicRow[]>
   /** Topics for which live workers have announced different schemas. */
   topicClashes(): Promise<TopicClash[]>
@@ -196,6 +210,8 @@ export interface Store {
   rollUp(): Promise<number>
   /** Removes finished jobs with all that belongs to them, one batch per call; returns how many. */
   prune(rule: PruneRule): Promise<number>
+  /** Removes workers that ended before a moment, and all but the last thousand; returns how many. */
+  pruneWorkers(endedBefore: Date): Promise<number>
 
   /** The store's clock: the database's on Postgres, the host's on SQLite. */
   now(): Promise<Date>
@@ -218,13 +234,16 @@ export type {
   Limit,
   LimitTarget,
   PageRequest,
+  QueueExplanation,
   QueueOverview,
   QueueSettings,
   SeriesRequest,
   TopicAnnouncement,
   TopicRow,
+  WorkerDetails,
   WorkerInfo,
   WorkerRow,
+  WorkerRun,
 }
 
 /** The job that an enqueue led to: a new one, an existing one, or an existing one that got the new payload. */

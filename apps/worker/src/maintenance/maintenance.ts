@@ -70,6 +70,9 @@ const DAY_MS = 86_400_000
 /** Failed jobs are the ones that people come back to. */
 const RETENTION = { completed: 7 * DAY_MS, cancelled: 30 * DAY_MS, failed: 90 * DAY_MS }
 
+/** Long enough to look up after a weekend what a worker that died held. */
+const KEEP_WORKERS_MS = 7 * DAY_MS
+
 /** Jobs in one transaction: short enough that a settle hardly waits for it. */
 const PRUNE_BATCH = 1_000
 
@@ -87,7 +90,7 @@ function checked(status: Status, ms: number): number {
   throw new OncueError('INVALID_INPUT', `retention.${status} must be 0 ms or more, got ${ms}`)
 }
 
-/** Deletes jobs that finished longer ago than their status is kept. */
+/** Deletes jobs that finished longer ago than their status is kept, and forgets workers that ended. */
 function createPruner({ store, log, runtime }: Duty, rules: readonly Rule[], everyMs: number): Loop {
   const finite = rules.filter(([, ms]) => Number.isFinite(ms))
 
@@ -103,8 +106,8 @@ function createPruner({ store, log, runtime }: Duty, rules: readonly Rule[], eve
     runtime,
     what: 'pruning finished jobs',
     async work(signal) {
-      if (finite.length === 0) return everyMs
       const now = (await store.now()).getTime()
+      await store.pruneWorkers(new Date(now - KEEP_WORKERS_MS))
       for (const [status, ms] of finite) {
         const pruned = await pruneAll(status, new Date(Math.max(0, now - ms)), signal)
         if (pruned > 0) log.debug({ status, pruned }, 'pruned finished jobs')

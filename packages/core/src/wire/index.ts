@@ -137,16 +137,23 @@ export {
   type LimitTarget,
   limitRequestSchema,
   limitSchema,
+  listWorkersRequestSchema,
   MAX_PAUSE_SECONDS,
   pauseQueueRequestSchema,
+  type QueueExplanation,
   type QueueOverview,
   type QueueSettings,
+  queueExplanationSchema,
   queueOverviewSchema,
   queueRequestSchema,
   type TopicAnnouncement,
   type TopicRow,
+  WORKER_SILENT_MS,
+  type WorkerDetails,
   type WorkerInfo,
   type WorkerRow,
+  type WorkerRun,
+  workerDetailsSchema,
   workerSchema,
 } from './queues.ts'
 export {
@@ -159,8 +166,10 @@ export {
   toRest,
 } from './rest.ts'
 export {
+  previewScheduleRequestSchema,
   type ShownSchedule,
   scheduleNameSchema,
+  schedulePreviewSchema,
   scheduleRequestSchema,
   scheduleSchema,
 } from './schedules.ts'

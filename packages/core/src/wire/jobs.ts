@@ -109,7 +109,7 @@ export const familySchema = z.object({
 })
 export type Family = z.output<typeof familySchema>
 
-const waitReasonSchema = z.object({
+export const waitReasonSchema = z.object({
   kind: z.enum([
     'parents',
     'scheduled',
@@ -120,6 +120,7 @@ const waitReasonSchema = z.object({
     'concurrency_key',
     'queue_limit',
     'rate_limit',
+    'slots_busy',
     'in_line',
   ]),
   /** "Queue mail is paused by anna, for another 12 min". */

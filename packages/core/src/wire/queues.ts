@@ -1,6 +1,8 @@
 import { z } from 'zod'
+import { jobIdSchema } from '../job/id.ts'
 import { queueSchema } from '../job/names.ts'
 import { pausedSchema, plainText } from './fields.ts'
+import { waitReasonSchema } from './jobs.ts'
 
 export const limitSchema = z.strictObject({
   /** How many run at once; 0 stops them. Null: any number. */
@@ -90,13 +92,77 @@ const workerInfoSchema = z.object({
 })
 export type WorkerInfo = Readonly<z.output<typeof workerInfoSchema>>
 
+/** A worker that was not heard of for so long is not taken to live. An idle one beats every 5 s. */
+export const WORKER_SILENT_MS = 30_000
+
 export const workerSchema = workerInfoSchema.extend({
   startedAt: z.date(),
   lastBeat: z.date(),
   missingSince: z.date().nullable().describe('since when the worker is missing'),
   running: z.int(),
+  ended: z
+    .object({
+      at: z.date().describe('when it stopped, or was found dead'),
+      how: z.enum(['stopped', 'lost']).describe('stopped: on purpose; lost: found dead'),
+      released: z.int().describe('runs that were put back into their queues'),
+      failed: z.int().describe('runs whose jobs ended with it: failed, or cancelled'),
+    })
+    .nullable()
+    .describe('null: it has not ended'),
 })
 export type WorkerRow = Readonly<z.output<typeof workerSchema>>
+
+export const listWorkersRequestSchema = z.strictObject({
+  ended: z
+    .boolean()
+    .optional()
+    .describe('also those that stopped or were lost in the last 7 days, at most 1,000; default: false'),
+})
+
+const workerRunSchema = z.object({
+  id: jobIdSchema,
+  queue: z.string(),
+  topic: z.string(),
+  run: z.int(),
+  startedAt: z.date().nullable().describe('null: prefetched, or of a worker that ended'),
+  outcome: z
+    .enum(['released', 'failed', 'cancelled'])
+    .nullable()
+    .describe('what became of it when its worker was lost; null: it runs'),
+})
+export type WorkerRun = Readonly<z.output<typeof workerRunSchema>>
+
+export const workerDetailsSchema = workerSchema.extend({
+  service: z.string().nullable().describe('what it is a part of; null: not announced'),
+  topics: z.array(z.string()).nullable().describe('the topics it runs; null: not announced'),
+  runs: z.array(workerRunSchema).describe('what runs on it now; of a lost one, the first 100 it held'),
+  runsAreComplete: z.boolean().describe('false: there may be more runs'),
+})
+export type WorkerDetails = Readonly<z.output<typeof workerDetailsSchema>>
+
+/** Why the jobs of a queue wait, and how long it takes until none does. */
+export const queueExplanationSchema = z.object({
+  queue: z.string(),
+  waiting: z.int().describe('ready to run; counted up to 10,000'),
+  reasons: z
+    .array(waitReasonSchema)
+    .describe('what keeps its jobs from running now; empty: nothing waits, or nothing stands in its way'),
+  drain: z
+    .object({
+      text: z.string().describe('"2 slots busy, 9.8/min: empty in 7 min; with 4 slots in 3 min"'),
+      perMinute: z.number().describe('runs that ended per minute, over the last 5 min'),
+      slots: z.int().describe('slots of the live workers that serve it'),
+      busy: z.int().describe('how many of them run a job, of any queue'),
+      aboutMs: z.int().nullable().describe('about how long until it is empty; null: it does not shrink'),
+      withSlots: z
+        .object({ slots: z.int(), aboutMs: z.int() })
+        .nullable()
+        .describe('the same with twice the slots; null: slots are not what it waits for'),
+    })
+    .nullable()
+    .describe('null: nothing waits, or something else stops it'),
+})
+export type QueueExplanation = z.output<typeof queueExplanationSchema>
 
 const topicAnnouncementSchema = z.object({
   topic: z.string(),

@@ -15,6 +15,16 @@ export const scheduleRequestSchema = scheduleNameSchema.extend({
   missed: missedSchema.default('skip').describe('what to do with missed ticks: none, the last, all'),
 })
 
+export const previewScheduleRequestSchema = scheduleRequestSchema
+  .pick({ cron: true, timezone: true })
+  .extend({
+    count: z.int().min(1).max(10).default(5).describe('how many runs'),
+  })
+
+export const schedulePreviewSchema = z.object({
+  runs: z.array(z.date()).describe('the next runs, by the clock of the store'),
+})
+
 export const scheduleSchema = z.object({
   /** Unique among all schedules. */
   name: z.string(),

@@ -22,13 +22,14 @@ import { createPairings, type PairingStore } from './pairings.ts'
 import { stats } from './reads/counts.ts'
 import type { ListPosition } from './reads/cursor.ts'
 import { explain } from './reads/explain.ts'
+import { explainQueue } from './reads/explain-queue.ts'
 import { failures } from './reads/failures.ts'
 import { family } from './reads/family.ts'
 import { get, glance } from './reads/jobs.ts'
 import { list, matching } from './reads/list.ts'
 import { queues, throttled } from './reads/queues.ts'
 import { activity, series } from './reads/series.ts'
-import { topicClashes, topics, workers } from './reads/workers.ts'
+import { pruneWorkers, topicClashes, topics, worker, workers } from './reads/workers.ts'
 import { createSettings, type SettingStore } from './settings.ts'
 import type { Connection, Sql } from './sql.ts'
 import { createTokens, type TokenStore } from './tokens.ts'
@@ -190,7 +191,10 @@ export abstract class BaseStore {
   readonly failures = this.#reading(failures)
   readonly queues = this.#reading(queues)
   readonly throttled = this.#reading(throttled)
+  readonly explainQueue = this.#reading(explainQueue)
   readonly workers = this.#reading(workers)
+  readonly worker = this.#reading(worker)
+  readonly pruneWorkers = this.#reading(pruneWorkers)
   readonly topics = this.#reading(topics)
   readonly topicClashes = this.#reading(topicClashes)
   readonly series = this.#reading(series)

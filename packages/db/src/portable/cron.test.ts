@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { latestTick, nextRuns, parseCron, ticksToRun } from './cron.ts'
+import { latestTick, nextRuns, parseCron, previewRuns, ticksToRun } from './cron.ts'
 
 const HOUR = 3_600_000
 const ZONES = ['Europe/Berlin', 'America/New_York', 'Asia/Shanghai', 'Australia/Lord_Howe', 'UTC']
@@ -109,5 +109,35 @@ describe('the next runs', () => {
 
   it('are only the planned one where the pattern was broken by hand', () => {
     expect(told({ ...hourly, cron: 'now and then' }, '2026-01-01T00:30Z')).toEqual(['2026-01-01T01:00'])
+  })
+})
+
+describe('a preview', () => {
+  const after = new Date('2026-10-24T12:00:00Z')
+
+  it('is the next ticks by the clock of its zone, also over its change', () => {
+    expect(previewRuns('30 9 * * *', 'Europe/Berlin', after, 3).map((run) => run.toISOString())).toEqual([
+      ...['2026-10-25T08:30:00.000Z', '2026-10-26T08:30:00.000Z', '2026-10-27T08:30:00.000Z'],
+    ])
+    expect(previewRuns('30 9 24 10 *', 'Europe/Berlin', after, 1)[0]?.toISOString()).toBe(
+      '2027-10-24T07:30:00.000Z',
+    )
+  })
+
+  it.each([
+    ['61 * * * *', 'minute "61" must be 0-59'],
+    ['0 25 * * *', 'hour "25" must be 0-23'],
+    ['* * 32 * *', 'day of month "32" must be 1-31'],
+    ['* * 0 * *', 'day of month "0" must be 1-31'],
+    ['0 9 * * MOX', 'day of week "MOX" must be 0-7 or SUN-SAT'],
+    ['*/0 * * * *', 'minute "*/0" must be 0-59'],
+    ['70 0 9 * * *', 'second "70" must be 0-59'],
+    ['@never', 'there is no nickname @never'],
+    ['* * *', 'must have five or six fields'],
+    ['0 0 31 2 *', 'never ticks'],
+  ])('of %s says what is wrong', (cron, message) => {
+    expect(() => previewRuns(cron, 'UTC', after, 3)).toThrow(
+      expect.objectContaining({ code: 'INVALID_CRON', message: expect.stringContaining(message) }),
+    )
   })
 })

@@ -24,9 +24,46 @@ export function parseCron(cron: string, timezone: string): Ticks {
     const pattern = new Cron(cron, { timezone, mode: '5-or-6-parts' })
     return { next: (after) => pattern.nextRun(after) }
   } catch (cause) {
-    const reason = cause instanceof Error ? cause.message.replace(/^\w+: /, '') : String(cause)
+    const reason = wrongField(cron) ?? (cause instanceof Error ? cause.message : String(cause))
     throw new OncueError('INVALID_CRON', `cron ${JSON.stringify(cron)} is invalid: ${reason}`, { cause })
   }
+}
+
+const FIELDS = [
+  ['second', '0-59'],
+  ['minute', '0-59'],
+  ['hour', '0-23'],
+  ['day of month', '1-31'],
+  ['month', '1-12 or JAN-DEC'],
+  ['day of week', '0-7 or SUN-SAT'],
+] as const
+
+/** The first field that is wrong by itself. Croner names some by their index and counts days from 0. */
+function wrongField(cron: string): string | null {
+  if (cron.startsWith('@')) return `there is no nickname ${cron}; use one such as @daily`
+  const given = cron.split(/ +/)
+  const fields = FIELDS.slice(-given.length)
+  for (const [n, [name, range]] of fields.entries()) {
+    const alone = fields.map((_, other) => (other === n ? given[n] : '*')).join(' ')
+    try {
+      new Cron(alone, { mode: '5-or-6-parts' })
+    } catch {
+      return `${name} ${JSON.stringify(given[n])} must be ${range}, *, a list (1,2), a range (1-2) or a step (*/2)`
+    }
+  }
+  return null
+}
+
+/** The next ticks of a pattern that is not saved yet. One that never ticks is refused, as when it is saved. */
+export function previewRuns(cron: string, timezone: string, after: Date, count: number): Date[] {
+  const ticks = parseCron(cron, timezone)
+  const runs = [firstTick(cron, timezone, after)]
+  while (runs.length < count) {
+    const tick = ticks.next(runs.at(-1) ?? after)
+    if (!tick) break
+    runs.push(tick)
+  }
+  return runs
 }
 
 /** Its first tick after a moment. A pattern that never ticks, such as the 31st of February, is a mistake. */

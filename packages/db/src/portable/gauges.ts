@@ -3,7 +3,7 @@ import { all, insertRows, q, raw, readAll, type Sql } from './sql.ts'
 
 export type { Gauge }
 
-/** How many jobs waited and ran in one minute. */
+/** How full everything was in one minute. */
 export type GaugeSample = {
   readonly minute: Date
   readonly whole: Gauge
@@ -14,7 +14,7 @@ export type GaugeSample = {
 export type GaugeRange = {
   readonly from: Date
   readonly to: Date
-  /** Only this queue; null: only the total; every queue when absent. */
+  /** Only this queue; null: only the whole; every queue when absent. */
   readonly queue?: string | null | undefined
 }
 
@@ -30,12 +30,14 @@ const MINUTE_MS = 60_000
 /** How far back a trend looks, as throughput does. */
 const TREND_MS = 5 * MINUTE_MS
 
+type Backlog = { readonly queue: string; readonly waiting: number }
+
 /**
- * About how long until a queue is empty, in milliseconds, at the rate of the last 5 min: how fast its backlog
- * shrinks, which is throughput minus enqueued jobs. Null: it does not shrink, nothing waits, or there is no sample.
+ * By how many jobs per millisecond the backlog of a queue shrank in the last 5 min, which is throughput less what was
+ * enqueued; negative: it grew. Null: no sample tells.
  */
-export function timeToDrain(
-  { queue, waiting }: { readonly queue: string; readonly waiting: number },
+export function shrinkage(
+  { queue, waiting }: Backlog,
   samples: readonly GaugeSample[],
   now: Date,
 ): number | null {
@@ -47,16 +49,23 @@ export function timeToDrain(
     (found, sample) => (found === null || sample.minute < found.minute ? sample : found),
     null,
   )
-  if (oldest === null) return null
-  const shrunk = (oldest.queues.get(queue)?.waiting ?? 0) - waiting
-  return waiting > 0 && shrunk > 0 ? Math.round((waiting / shrunk) * ageOf(oldest)) : null
+  return oldest && ((oldest.queues.get(queue)?.waiting ?? 0) - waiting) / ageOf(oldest)
+}
+
+/**
+ * About how long until a queue is empty, in milliseconds, if it goes on as in the last 5 min. Null: it does not shrink,
+ * nothing waits, or no sample tells.
+ */
+export function timeToDrain(backlog: Backlog, samples: readonly GaugeSample[], now: Date): number | null {
+  const perMs = shrinkage(backlog, samples, now)
+  return backlog.waiting > 0 && perMs !== null && perMs > 0 ? Math.round(backlog.waiting / perMs) : null
 }
 
 const KEPT_MS = 8 * 86_400_000
 
 const COLUMNS = 'minute, queue, waiting, running, oldest_ms, workers, slots'
 
-/** The name under which the total is stored: no queue has it. */
+/** The name under which the whole is stored: no queue has it. */
 const WHOLE = ''
 
 type GaugeRow = Gauge & { readonly minute: Date; readonly queue: string }
@@ -84,7 +93,7 @@ export function createGauges(sql: Sql): GaugeStore {
       const samples: (GaugeSample & { readonly queues: Map<string, Gauge> })[] = []
       for (const row of await readAll<GaugeRow>(sql, statement, { minute: 'time' })) {
         const { minute, queue, ...gauge } = row
-        // The total comes first in its minute.
+        // The whole comes first in its minute.
         if (queue === WHOLE) samples.push({ minute, whole: gauge, queues: new Map() })
         else samples.at(-1)?.queues.set(queue, gauge)
       }

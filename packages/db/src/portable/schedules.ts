@@ -7,13 +7,12 @@ import {
   prepareJob,
 } from '@oncue/core'
 import { readPolicy, type TopicPolicy, toInputError, topicSchema } from '@oncue/core/internal'
-import type { ShownSchedule } from '@oncue/core/wire'
+import { type ShownSchedule, WORKER_SILENT_MS } from '@oncue/core/wire'
 import { z } from 'zod'
 import type { Subscription } from '../store.ts'
 import { jobIdsOf } from '../uuid.ts'
 import { assertBy } from './audit.ts'
 import { firstTick, parseCron, ticksToRun } from './cron.ts'
-import { LIVE_MS } from './reads/workers.ts'
 import { type Fragment, fieldsOf, q, raw, type Sql } from './sql.ts'
 
 export type ScheduleRow = Omit<ShownSchedule, 'options' | 'nextRuns'> & {
@@ -139,7 +138,7 @@ export function createSchedules(sql: Sql, host: ScheduleHost): ScheduleStore {
           or s.service = excluded.service or not exists (
             select 1 from {announcements} a join {workers} w on w.id = a.worker
             where a.service = s.service and w.missing_since is null
-              and w.last_beat > ${new Date(now.getTime() - LIVE_MS)})`)
+              and w.last_beat > ${new Date(now.getTime() - WORKER_SILENT_MS)})`)
       host.wake(CHANGES)
       return find(name)
     },

@@ -1,7 +1,7 @@
 // Written by prisma/generate.ts from prisma/postgres/functions. Do not edit.
 
 /** The functions that this build calls: `migrate` installs them. */
-export const FUNCTION_SET = '29ce6ad9'
+export const FUNCTION_SET = '1c9b0929'
 
 export type FunctionName =
   | 'after_finish'

@@ -1,9 +1,9 @@
 import { OncueError } from '@oncue/core'
+import { WORKER_SILENT_MS } from '@oncue/core/wire'
 import type { Runtime } from '@oncue/runtime'
 import type pg from 'pg'
 import { installableApi, publicNamesIn } from '../migrate/functions.ts'
 import type { AppliedMigration, InstalledFunctions, Ledger, MigrationDatabase } from '../migrate/ledger.ts'
-import { LIVE_MS } from '../portable/reads/workers.ts'
 import { renameTo } from '../schema.ts'
 import { hintOf, toOncueError } from './errors.ts'
 import { abandonable, CONNECT_TIMEOUT_MS, clientFor, prepareSession, queryAsIs } from './session.ts'
@@ -286,7 +286,7 @@ async function countLiveWorkers(client: pg.Client): Promise<number> {
   return countOf(
     client,
     `select count(*) as count from oncue.workers
-     where missing_since is null and last_beat > clock_timestamp() - interval '${LIVE_MS} milliseconds'`,
+     where missing_since is null and last_beat > clock_timestamp() - interval '${WORKER_SILENT_MS} milliseconds'`,
   )
 }
 

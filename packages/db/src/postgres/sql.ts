@@ -468,6 +468,21 @@ export function now(now: Date | null): Query {
   return { ...WORK, text: 'select coalesce($1::timestamptz, oncue.clock())', values: [now] }
 }
 
-export function leave(workerId: string): Query {
+/** Leaves without a trace. */
+export function forgetWorker(workerId: string): Query {
   return { ...WORK, text: 'delete from oncue.workers where id = $1', values: [workerId] }
+}
+
+export function leave(workerId: string, now: Date | null): Query {
+  return {
+    ...WORK,
+    text: `with gone as (delete from oncue.workers where id = $1 returning *)
+insert into oncue.worker_ends
+  (id, host, pid, queues, concurrency, version, started_at, last_beat, ended_at, how, released, failed, runs)
+select id, host, pid, queues, concurrency, version, started_at, last_beat,
+  coalesce($2::timestamptz, oncue.clock()), 'stopped', 0, 0, '[]'
+from gone
+on conflict (id) do update set ended_at = excluded.ended_at, last_beat = excluded.last_beat, how = excluded.how`,
+    values: [workerId, now],
+  }
 }

@@ -268,7 +268,9 @@ export class PostgresStore extends BaseStore implements Store {
         },
       },
       async () => {
-        await this.#client.query(sql.leave(worker.id))
+        const gone = this.#client.query(sql.leave(worker.id, this.#now()))
+        // Its end is worth remembering, but must not keep a worker from leaving: the table may have been rolled back.
+        await gone.catch(() => this.#client.query(sql.forgetWorker(worker.id)))
       },
     ).catch((error) => {
       throw toOncueError(error)

@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs'
+import { WORKER_SILENT_MS } from '@oncue/core/wire'
 import type { Runtime } from '@oncue/runtime'
 import type { Database } from 'better-sqlite3'
 import type { AppliedMigration, Ledger, MigrationDatabase } from '../migrate/ledger.ts'
-import { LIVE_MS } from '../portable/reads/workers.ts'
 import { type Rename, renameTo } from '../schema.ts'
 import { whenFree as waitUntilFree } from './client.ts'
 import { driverFor, loadDriver, makePrivateFile } from './driver.ts'
@@ -99,7 +99,7 @@ function hasTable(db: Database, name: string): boolean {
 function countLiveWorkers(db: Database, rename: Rename, runtime: Runtime): number {
   if (!hasTable(db, rename('oncue_workers'))) return 0
   const query = 'SELECT count(*) AS count FROM oncue_workers WHERE missing_since IS NULL AND last_beat > ?'
-  return countOf(db, query, runtime.now() - LIVE_MS)
+  return countOf(db, query, runtime.now() - WORKER_SILENT_MS)
 }
 
 function countOf(db: Database, query: string, ...values: number[]): number {

@@ -131,7 +131,19 @@ VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT (id) DO UPDATE SET presence = excluded.presence, missing_since = NULL, last_beat = excluded.last_beat`
 
 export const WORKERS = `SELECT id, presence FROM oncue_workers WHERE presence IS NOT NULL`
-export const LEAVE = `DELETE FROM oncue_workers WHERE id = ?`
+/** Ended at, how, released, failed, runs, id. A worker that was lost and came back keeps what it held then. */
+export const END_WORKER = `INSERT INTO oncue_worker_ends AS e
+  (id, host, pid, queues, concurrency, version, started_at, last_beat, ended_at, how, released, failed, runs)
+SELECT id, host, pid, queues, concurrency, version, started_at, last_beat, ?, ?, ?, ?, ? FROM oncue_workers WHERE id = ?
+ON CONFLICT (id) DO UPDATE SET ended_at = excluded.ended_at, last_beat = excluded.last_beat, how = excluded.how,
+  released = e.released + excluded.released, failed = e.failed + excluded.failed,
+  runs = (SELECT json_group_array(json(value)) FROM (
+    SELECT value FROM json_each(e.runs) UNION ALL SELECT value FROM json_each(excluded.runs) LIMIT 100))`
+/** Ids, twice. */
+export const FREED = `SELECT id, queue, topic, run, 'released' AS outcome FROM oncue_jobs
+WHERE id IN (SELECT value FROM json_each(?))
+UNION ALL SELECT id, queue, topic, run, status FROM oncue_history WHERE id IN (SELECT value FROM json_each(?))`
+export const REMOVE_WORKER = `DELETE FROM oncue_workers WHERE id = ?`
 
 /** Returns a row to the leader. Name, by, until, now, and until + term: later ends are from before the clock was set back. */
 export const LEAD = `INSERT INTO oncue_leaders AS l (name, held_by, until) VALUES (?, ?, ?)

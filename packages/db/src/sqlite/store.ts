@@ -216,7 +216,9 @@ export class SqliteStore extends BaseStore implements Store {
       visible: true,
       leave: async () => {
         if (!this.#presences.delete(worker.id)) return
-        await this.#writer.write(() => this.#work.lease.leave(worker.id))
+        const gone = this.#writer.write(() => this.#work.lease.leave(worker.id, this.#now()))
+        // Its end is worth remembering, but must not keep a worker from leaving: the table may have been rolled back.
+        await gone.catch(() => this.#writer.write(() => this.#work.lease.forget(worker.id)))
         lock.release()
       },
     }

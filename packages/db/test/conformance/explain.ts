@@ -35,7 +35,7 @@ export function describeExplain(dialect: Dialect): void {
         { worker, service: 's' },
       )
 
-    it('is its position in the queue, with an estimate from the recent throughput', async () => {
+    it('is its place in line, and about how long by what the queue has done lately', async () => {
       const store = await served()
       await store.enqueue(someJobs(10))
       bench.clock.advance(MINUTE)
@@ -99,7 +99,7 @@ export function describeExplain(dialect: Dialect): void {
       expect(await why(store, known.id)).toEqual(['No live worker serves queue default', 'Next in line'])
     })
 
-    it('is that it is not due yet, or backs off', async () => {
+    it('is that it is not due, or backs off', async () => {
       const store = await served()
       const [later, failed] = [aJob({ delay: 3 * 60 * MINUTE }), aJob({ maxRetries: 3 })]
       await store.enqueue([later, failed])
@@ -149,7 +149,20 @@ export function describeExplain(dialect: Dialect): void {
       })
     })
 
-    it('is the jobs that it waits for, each with its id', async () => {
+    it('is in hours from an hour on, also a second before it', async () => {
+      const store = await served()
+      const [hour, nearly, days] = [60 * MINUTE, 60 * MINUTE - 1_000, 25 * 60 * MINUTE].map((delay) =>
+        aJob({ delay }),
+      )
+      const jobs = [hour, nearly, days].map((job) => job ?? expect.unreachable())
+      await store.enqueue(jobs)
+      const texts = await Promise.all(jobs.map(({ id }) => why(store, id)))
+      expect(texts.flat()).toEqual([
+        ...['Scheduled: due in 1 h', 'Scheduled: due in 1 h', 'Scheduled: due in 1 d'],
+      ])
+    })
+
+    it('is the jobs that it waits for, by name', async () => {
       const store = await served()
       const parents = [aJob({ topic: 'a' }), aJob({ topic: 'b' })]
       await store.enqueue(parents)
@@ -172,6 +185,92 @@ export function describeExplain(dialect: Dialect): void {
       })
       expect(await store.explain(newWorkerId())).toBeNull()
       expect(await store.explain('x')).toBeNull()
+    })
+  })
+
+  describe('why a queue waits', () => {
+    const bench = new Bench(dialect)
+
+    const texts = async (store: Store, queue = 'default') =>
+      (await store.explainQueue(queue)).reasons.map(({ text }) => text)
+
+    async function served(concurrency = 2): Promise<Store> {
+      const store = await bench.openWithClock()
+      const worker = { host: 'a', pid: 1, queues: ['default'], concurrency, version: '1' }
+      await store.attend({ id: WORKER, ...worker })
+      await store.announce([{ topic: 'mail_digest', input: {}, output: {}, policy: {} }], {
+        worker: WORKER,
+        service: 's',
+      })
+      return store
+    }
+
+    it('is nothing while nothing waits, or slots are free', async () => {
+      const store = await served()
+      const nothing = { queue: 'default', waiting: 0, reasons: [], drain: null }
+      expect(await store.explainQueue('default')).toEqual(nothing)
+      await store.enqueue([aJob({ delay: MINUTE })])
+      expect(await store.explainQueue('default')).toEqual(nothing)
+      await store.enqueue([aJob(), aJob({ priority: 3 })])
+      expect(await store.explainQueue('default')).toMatchObject({
+        ...{ waiting: 2, reasons: [], drain: { text: '0 slots busy, 0/min', slots: 2, busy: 0 } },
+      })
+    })
+
+    it('is a pause, a missing worker, or topics that none knows', async () => {
+      const store = await served()
+      await store.enqueue([aJob(), aJob({ topic: 'a' }), aJob({ topic: 'b', priority: 9 })])
+      await store.enqueue([aJob({ queue: 'media' })])
+      await store.pause('default', 'ada', 30 * MINUTE)
+      const unknown = ['a', 'b'].map((topic) => `No live worker of queue default knows topic ${topic}`)
+      const paused = 'Queue default is paused by ada, for another 30 min'
+      expect(await texts(store)).toEqual([paused, ...unknown])
+      expect((await store.explainQueue('default')).drain).toBeNull()
+      expect(await texts(store, 'media')).toEqual(['No live worker serves queue media'])
+      bench.clock.advance(MINUTE)
+      expect((await store.explainQueue('default')).reasons.map(({ kind }) => kind)).toEqual([
+        ...['paused', 'no_worker'],
+      ])
+    })
+
+    it('is a limit that is reached, or a rate', async () => {
+      const store = await served()
+      await store.limit({ queue: 'default' }, { maxRunning: 1, rate: null })
+      await store.enqueue(someJobs(2))
+      const job = await claimOne(store)
+      expect(await store.explainQueue('default')).toMatchObject({
+        waiting: 1,
+        reasons: [{ kind: 'queue_limit', text: 'Queue default is at its limit: 1 of 1 running' }],
+        drain: { withSlots: null },
+      })
+      await store.settle([complete(job)])
+      await store.limit({ queue: 'default' }, { maxRunning: null, rate: { count: 1, intervalMs: MINUTE } })
+      await store.settle([complete(await claimOne(store))])
+      await store.enqueue([aJob()])
+      expect(await texts(store)).toEqual(['Rate limit of queue default: 1 start per 1 min, next in 1 min'])
+    })
+
+    it('is slots, and then says how long it takes with them and with twice as many', async () => {
+      const store = await served()
+      await store.enqueue(someJobs(100))
+      const minute = bench.clock.now()
+      const gauge = { waiting: 100, running: 2, oldestMs: 0, workers: 1, slots: 2 }
+      await store.gauges.record({ minute, whole: gauge, queues: new Map([['default', gauge]]) })
+      // 50 runs end within 5 min, and nothing comes in between.
+      for (let n = 0; n < 5; n++) {
+        const { jobs } = await store.claim(claiming({ limit: 10 }))
+        bench.clock.advance(MINUTE)
+        await store.settle(jobs.map((job) => complete(job)))
+        await store.rescue(WORKER)
+      }
+      await store.claim(claiming({ limit: 2 }))
+      const { reasons, drain, waiting } = await store.explainQueue('default')
+      expect(waiting).toBe(48)
+      expect(reasons).toEqual([
+        { kind: 'slots_busy', text: 'All 2 slots of its workers are busy', until: null },
+      ])
+      expect(drain).toMatchObject({ slots: 2, busy: 2, withSlots: { slots: 4 } })
+      expect(drain?.text).toMatch(/^2 slots busy, [\d.]+\/min: empty in 5 min; with 4 slots in 2 min$/)
     })
   })
 }

@@ -32,6 +32,7 @@ import { describeSettle } from './settle.ts'
 import { describeStats } from './stats.ts'
 import { describeTransactions } from './transactions.ts'
 import { describeWakeups } from './wakeups.ts'
+import { describeWorkers } from './workers.ts'
 
 export { type Dialect, TestClock, type TransactionKind } from './harness.ts'
 
@@ -67,6 +68,7 @@ const PARTS = {
   alerts: describeAlerts,
   channels: describeChannels,
   bulkOperations: describeBulkOperations,
+  workers: describeWorkers,
   processes: describeProcesses,
 }
 

@@ -1,17 +1,16 @@
 import type { JobId, JobStatus } from '@oncue/core'
-import type { Explanation, WaitReason } from '@oncue/core/wire'
+import { type Explanation, type WaitReason, WORKER_SILENT_MS } from '@oncue/core/wire'
 import { isUuid } from '../../uuid.ts'
 import { type Fragment, join, q, type Sql, timeOf } from '../sql.ts'
 import { parentsOf } from './family.ts'
 import { glance } from './jobs.ts'
 import { series } from './series.ts'
-import { LIVE_MS } from './workers.ts'
 
-/** Jobs ahead are counted up to here: more are "over 10,000". */
-const MAX_AHEAD = 10_000
-/** How many priorities above the job's own are counted. */
+/** Jobs ahead are counted up to here: more than this many are "over 10,000". */
+export const MAX_AHEAD = 10_000
+/** Priorities above the job's own that are looked at. */
 const MAX_LEVELS = 100
-const MINUTE_MS = 60_000
+export const MINUTE_MS = 60_000
 /** Throughput is that of the last 5 min, the current one included, as on the queue's page. */
 const RECENT_MS = 4 * MINUTE_MS
 
@@ -43,9 +42,9 @@ type SlotRow = {
   readonly starts: unknown
   readonly running: number
 }
-type WorkerRow = { readonly queues: unknown; readonly schemas: unknown }
+type WorkerRow = { readonly id: string; readonly queues: unknown; readonly schemas: unknown }
 
-/** Why a job waits: everything that keeps it from running now, and its position. Null: there is no such job. */
+/** Why a job waits: everything that keeps it from running now, and its place in line. Null: there is no such job. */
 export async function explain(sql: Sql, id: JobId): Promise<Explanation | null> {
   if (!isUuid(id)) return null
   const [job] =
@@ -76,7 +75,7 @@ export async function explain(sql: Sql, id: JobId): Promise<Explanation | null> 
   ]
   if (ahead === null) return { id, status, reasons, position: null, waitsFor }
   const isExact = ahead <= MAX_AHEAD && !settings?.ageing_ms
-  // While something else stops the queue, an estimate would be made up.
+  // While something else stops the queue, a time would be invented.
   const aboutMs = reasons.length > 0 || perMinute === 0 ? null : ((ahead + 1) / perMinute) * MINUTE_MS
   const position = {
     ahead: Math.min(ahead, MAX_AHEAD),
@@ -97,7 +96,7 @@ function waitsItself(sql: Sql, job: JobRow, slots: readonly SlotRow[], now: Date
   const later = inWords(until.getTime() - now.getTime())
   const isDue = timeOf(sql, job.run_at) <= now
   const key = job.concurrency_key
-  // For a rate, the time at which the next start is allowed.
+  // A rate names the moment at which the next start is allowed.
   const rate = slots.find((slot) => slot.key === `k:${key}` && slot.rate_count !== null)
   if (isDue && rate && crashes === 0) return [rateReason(rate, until, now)]
   if (crashes > 0 && isDue)
@@ -109,7 +108,12 @@ function waitsItself(sql: Sql, job: JobRow, slots: readonly SlotRow[], now: Date
   return [{ kind: 'scheduled', text: `Scheduled: due in ${later}`, until }]
 }
 
-function waitsForQueue(sql: Sql, { queue }: JobRow, settings: QueueRow | undefined, now: Date): WaitReason[] {
+export function waitsForQueue(
+  sql: Sql,
+  { queue }: Pick<JobRow, 'queue'>,
+  settings: QueueRow | undefined,
+  now: Date,
+): WaitReason[] {
   const until = sql.time(settings?.paused_until)
   if (!settings || sql.time(settings.paused_at) === null || (until && until <= now)) return []
   const by = settings.paused_by === null ? '' : ` by ${settings.paused_by}`
@@ -117,7 +121,11 @@ function waitsForQueue(sql: Sql, { queue }: JobRow, settings: QueueRow | undefin
   return [{ kind: 'paused', text: `Queue ${queue} is paused${by}, ${end}`, until }]
 }
 
-function waitsForWorker(sql: Sql, { queue, topic }: JobRow, workers: readonly WorkerRow[]): WaitReason[] {
+export function waitsForWorker(
+  sql: Sql,
+  { queue, topic }: Pick<JobRow, 'queue' | 'topic'>,
+  workers: readonly WorkerRow[],
+): WaitReason[] {
   const serving = workers.filter((worker) => (sql.json(worker.queues) as string[]).includes(queue))
   if (serving.length === 0)
     return [{ kind: 'no_worker', text: `No live worker serves queue ${queue}`, until: null }]
@@ -132,24 +140,36 @@ function waitsForWorker(sql: Sql, { queue, topic }: JobRow, workers: readonly Wo
 function waitsForSlot(sql: Sql, job: JobRow, slots: readonly SlotRow[], now: Date): WaitReason[] {
   const isThrottled = job.visible_at === null
   if (!isThrottled && timeOf(sql, job.visible_at) > now) return []
-  const key = job.concurrency_key
+  const reasons = slots.flatMap((slot) => waitsForLimit(sql, job, slot, now))
+  if (!isThrottled || reasons.length > 0) return reasons
+  const text = `Waits for a slot of concurrency key ${job.concurrency_key}`
+  return [{ kind: 'concurrency_key', text, until: null }]
+}
+
+/** What the limit of a queue or a concurrency key keeps from starting. */
+export function waitsForLimit(
+  sql: Sql,
+  job: Pick<JobRow, 'queue' | 'concurrency_limit'>,
+  slot: SlotRow,
+  now: Date,
+): WaitReason[] {
   const reasons: WaitReason[] = []
-  for (const slot of slots) {
-    const isKey = slot.key.startsWith('k:')
-    const max = slot.max_running ?? (isKey ? job.concurrency_limit : null)
-    if (max !== null && slot.running >= max) {
-      const running = `${number(slot.running)} of ${number(max)} running`
-      reasons.push(
-        isKey
-          ? { kind: 'concurrency_key', text: `Concurrency key ${key} is full: ${running}`, until: null }
-          : { kind: 'queue_limit', text: `Queue ${job.queue} is at its limit: ${running}`, until: null },
-      )
-    }
-    const free = nextStart(sql, slot, now)
-    if (free) reasons.push(rateReason(slot, free, now))
+  const isKey = slot.key.startsWith('k:')
+  const max = slot.max_running ?? (isKey ? job.concurrency_limit : null)
+  if (max !== null && slot.running >= max) {
+    const running = `${number(slot.running)} of ${number(max)} running`
+    reasons.push(
+      isKey
+        ? {
+            kind: 'concurrency_key',
+            text: `Concurrency key ${slot.key.slice(2)} is full: ${running}`,
+            until: null,
+          }
+        : { kind: 'queue_limit', text: `Queue ${job.queue} is at its limit: ${running}`, until: null },
+    )
   }
-  if (isThrottled && reasons.length === 0)
-    reasons.push({ kind: 'concurrency_key', text: `Waits for a slot of concurrency key ${key}`, until: null })
+  const free = nextStart(sql, slot, now)
+  if (free) reasons.push(rateReason(slot, free, now))
   return reasons
 }
 
@@ -180,13 +200,13 @@ function inLine({ ahead, isExact, aboutMs }: NonNullable<Explanation['position']
   return { kind: 'in_line', text: `${isExact || over ? '' : 'About: '}${place}${when}`, until: null }
 }
 
-async function readSettings(sql: Sql, queue: string): Promise<QueueRow | undefined> {
+export async function readSettings(sql: Sql, queue: string): Promise<QueueRow | undefined> {
   const [row] = await sql.all<QueueRow>(q`select paused_at, paused_by, paused_until, ageing_ms from {queues}
       where name = ${queue}`)
   return row
 }
 
-function readSlots(sql: Sql, job: JobRow): Promise<SlotRow[]> {
+export function readSlots(sql: Sql, job: Pick<JobRow, 'queue' | 'concurrency_key'>): Promise<SlotRow[]> {
   const keys = [`q:${job.queue}`, ...(job.concurrency_key === null ? [] : [`k:${job.concurrency_key}`])]
   const list = join(
     keys.map((key) => q`${key}`),
@@ -197,10 +217,10 @@ function readSlots(sql: Sql, job: JobRow): Promise<SlotRow[]> {
     from {slots} s where s.key in (${list}) order by s.key`)
 }
 
-function readWorkers(sql: Sql, now: Date): Promise<WorkerRow[]> {
-  return sql.all<WorkerRow>(q`select w.queues, a.schemas from {workers} w
+export function readWorkers(sql: Sql, now: Date): Promise<WorkerRow[]> {
+  return sql.all<WorkerRow>(q`select w.id, w.queues, a.schemas from {workers} w
     left join {announcements} a on a.worker = w.id
-    where w.missing_since is null and w.last_beat > ${new Date(now.getTime() - LIVE_MS)}`)
+    where w.missing_since is null and w.last_beat > ${new Date(now.getTime() - WORKER_SILENT_MS)}`)
 }
 
 async function countAhead(sql: Sql, id: JobId, job: JobRow, now: Date): Promise<number> {
@@ -212,8 +232,8 @@ async function countAhead(sql: Sql, id: JobId, job: JobRow, now: Date): Promise<
 
 /**
  * Due jobs that a claim takes before this one: those of higher priorities, level by level, and those of its own that
- * were due before it. Each level is a walk along `jobs_ready` that ends at the bound or at the first job that is not
- * due, so that a million scheduled jobs cost nothing.
+ * were due before it. Each level is a walk along `jobs_ready` that ends at the bound or at what is not due yet, so that a
+ * million scheduled jobs cost nothing.
  */
 export function aheadStatement(job: {
   readonly id: JobId
@@ -224,10 +244,10 @@ export function aheadStatement(job: {
 }): Fragment {
   const { id, queue, priority, at, now } = job
   const limit = MAX_AHEAD + 1
-  // A running job stays in the index.
+  // A running job keeps its place in the index.
   const isWaiting = q`(j.locked_until is null or j.locked_until < ${now})`
   const above = q`from {jobs} j where j.queue = ${queue} and j.visible_at is not null and j.priority > ${priority}`
-  // Each level carries the number of jobs in those above it, and is the last when they are enough.
+  // Each level brings along how many jobs are in those above it, and is the last when they are enough.
   return q`with recursive levels(priority, n, seen) as (
       select (select j.priority ${above} order by j.priority desc limit 1), 1, cast(0 as bigint)
       union all
@@ -245,25 +265,30 @@ export function aheadStatement(job: {
 }
 
 /** Runs that ended per minute: each frees a slot, also one that failed. */
-async function throughput(sql: Sql, queue: string, now: Date): Promise<number> {
+export async function throughput(sql: Sql, queue: string, now: Date): Promise<number> {
   const from = new Date(now.getTime() - (now.getTime() % MINUTE_MS) - RECENT_MS)
   const points = await series(sql, { from, to: new Date(now.getTime() + 1), queue })
   const ended = points.reduce((sum, { completed, failed, retried }) => sum + completed + failed + retried, 0)
   return ended / ((now.getTime() - from.getTime()) / MINUTE_MS)
 }
 
-const number = (value: number) => value.toLocaleString('en-US')
+export const number = (value: number) => value.toLocaleString('en-US')
 
+/** Each unit, and how many of it are one of the next. */
 const UNITS = [
-  ['d', 86_400_000],
-  ['h', 3_600_000],
-  ['min', MINUTE_MS],
+  ['s', 60],
+  ['min', 60],
+  ['h', 24],
 ] as const
 
-/** "40 s", "4 min": the wait changes while it is read, so more precision would be noise. */
-function inWords(ms: number): string {
-  const [unit, size] = UNITS.find(([, each]) => ms >= each) ?? (['s', 1_000] as const)
-  return `${number(Math.max(1, Math.round(ms / size)))} ${unit}`
+/** "40 s", "4 min": of a wait that moves while it is read, more would be noise. */
+export function inWords(ms: number): string {
+  let value = Math.max(1, Math.round(ms / 1_000))
+  for (const [unit, most] of UNITS) {
+    if (value < most) return `${value} ${unit}`
+    value = Math.round(value / most)
+  }
+  return `${number(value)} d`
 }
 
 const SUFFIXES: Readonly<Record<string, string>> = { one: 'st', two: 'nd', few: 'rd', other: 'th' }

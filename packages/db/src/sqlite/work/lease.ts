@@ -15,6 +15,8 @@ import type { Statements } from './statements.ts'
  * file.
  */
 const BEAT_MS = 5_000
+/** Runs of a dead worker that are remembered one by one. */
+const MAX_SHOWN = 100
 
 /** Heartbeats, updates of runs, and the rescue of runs without heartbeats. */
 export class Lease {
@@ -115,8 +117,13 @@ export class Lease {
     this.#statements.run(sql.ATTEND, ...values)
   }
 
-  leave(workerId: string): void {
-    this.#statements.run(sql.LEAVE, workerId)
+  leave(worker: string, now: number): void {
+    this.#end(worker, now, 'stopped', { released: 0, failed: 0 }, [])
+  }
+
+  /** Leaves without a trace. */
+  forget(worker: string): void {
+    this.#statements.run(sql.REMOVE_WORKER, worker)
   }
 
   workers(): { id: string; presence: string }[] {
@@ -125,10 +132,23 @@ export class Lease {
 
   /** Idempotent: a second call finds no runs. */
   bury(worker: string, now: number): Rescued {
-    const report = this.crash(this.ownedRuns(worker), now)
-    this.leave(worker)
+    const runs = this.ownedRuns(worker)
+    const report = this.crash(runs, now)
+    const ids = JSON.stringify(idsOf(runs.slice(0, MAX_SHOWN)))
+    this.#end(worker, now, 'lost', report, this.#statements.all(sql.FREED, ids, ids))
     this.#statements.run(sql.STEP_DOWN_DEAD, worker)
     return { worker, ...report }
+  }
+
+  #end(
+    worker: string,
+    now: number,
+    how: 'stopped' | 'lost',
+    { released, failed }: Omit<Rescued, 'worker'>,
+    runs: readonly object[],
+  ): void {
+    this.#statements.run(sql.END_WORKER, now, how, released, failed, JSON.stringify(runs), worker)
+    this.forget(worker)
   }
 }
 

@@ -1,0 +1,130 @@
+import type { QueueExplanation, WaitReason } from '@oncue/core/wire'
+import { createGauges, shrinkage } from '../gauges.ts'
+import { type Fragment, join, q, type Sql } from '../sql.ts'
+import {
+  inWords,
+  MAX_AHEAD,
+  MINUTE_MS,
+  number,
+  readSettings,
+  readSlots,
+  readWorkers,
+  throughput,
+  waitsForLimit,
+  waitsForQueue,
+  waitsForWorker,
+} from './explain.ts'
+import { type Level, levelsOf, walkLevel } from './ready.ts'
+import { workers } from './workers.ts'
+
+/** Topics that are looked at: of the first waiting jobs of each priority. */
+const MAX_SEEN = 1_000
+/** More than the time that a trend looks back. */
+const SAMPLES_MS = 10 * MINUTE_MS
+const MAX_UNKNOWN = 5
+
+/** Why the jobs of a queue wait: everything that keeps them from running now, and about how long until none waits. */
+export async function explainQueue(sql: Sql, queue: string): Promise<QueueExplanation> {
+  const now = await sql.now()
+  const levels = await levelsOf(sql, [queue])
+  const waiting = await countWaiting(sql, levels, now)
+  if (waiting === 0) return { queue, waiting, reasons: [], drain: null }
+  const [settings, slots, live, rows, topics, perMinute, samples] = await Promise.all([
+    readSettings(sql, queue),
+    readSlots(sql, { queue, concurrency_key: null }),
+    readWorkers(sql, now),
+    workers(sql),
+    readTopics(sql, levels, now),
+    throughput(sql, queue, now),
+    createGauges(sql).list({ from: new Date(now.getTime() - SAMPLES_MS), to: now, queue }),
+  ])
+  const stops = [
+    ...waitsForQueue(sql, { queue }, settings, now),
+    ...unserved(topics.flatMap((topic) => waitsForWorker(sql, { queue, topic }, live))),
+  ]
+  const limits = slots.flatMap((slot) => waitsForLimit(sql, { queue, concurrency_limit: null }, slot, now))
+  const alive = new Set(live.map(({ id }) => id))
+  const serving = rows.filter(({ id, queues }) => alive.has(id) && queues.includes(queue))
+  const staff = {
+    slots: serving.reduce((sum, { concurrency }) => sum + concurrency, 0),
+    // Prefetched runs wait for a slot as well.
+    busy: serving.reduce((sum, { running, concurrency }) => sum + Math.min(running, concurrency), 0),
+  }
+  const isFull = staff.slots > 0 && staff.busy >= staff.slots
+  const reasons = [...stops, ...limits, ...(isFull ? [slotsBusy(staff.slots)] : [])]
+  // While something else stops the queue, a time would be invented.
+  const perMs = shrinkage({ queue, waiting }, samples, now)
+  const isBottleneck = isFull && limits.length === 0
+  const drain = stops.length > 0 ? null : drainOf({ waiting, perMinute, perMs, ...staff, isBottleneck })
+  return { queue, waiting: Math.min(waiting, MAX_AHEAD), reasons, drain }
+}
+
+/** Without a worker one reason says it all; of many unknown topics the first are enough. */
+function unserved(reasons: readonly WaitReason[]): WaitReason[] {
+  const nobody = reasons.find(({ kind }) => kind === 'no_worker')
+  return nobody ? [nobody] : reasons.slice(0, MAX_UNKNOWN)
+}
+
+function slotsBusy(slots: number): WaitReason {
+  const text =
+    slots === 1 ? 'The one slot of its workers is busy' : `All ${number(slots)} slots of its workers are busy`
+  return { kind: 'slots_busy', text, until: null }
+}
+
+interface Pace {
+  readonly waiting: number
+  readonly perMinute: number
+  /** By how many jobs per millisecond the backlog shrinks. */
+  readonly perMs: number | null
+  readonly slots: number
+  readonly busy: number
+  /** More slots would run more jobs. */
+  readonly isBottleneck: boolean
+}
+
+/** Twice the slots end twice the runs, while as many new jobs come as before. */
+export function drainOf(pace: Pace): NonNullable<QueueExplanation['drain']> {
+  const { waiting, perMs, slots, busy, isBottleneck } = pace
+  const perMinute = Math.round(pace.perMinute * 10) / 10
+  const emptyIn = (rate: number) => (rate > 0 ? Math.round(waiting / rate) : null)
+  const aboutMs = perMs === null ? null : emptyIn(perMs)
+  const twiceMs =
+    perMs === null || !isBottleneck || pace.perMinute === 0
+      ? null
+      : emptyIn(perMs + pace.perMinute / MINUTE_MS)
+  const withSlots = twiceMs === null ? null : { slots: 2 * slots, aboutMs: twiceMs }
+  const now = `${number(busy)} ${busy === 1 ? 'slot' : 'slots'} busy, ${perMinute.toLocaleString('en-US')}/min`
+  if (perMs === null) return { text: now, perMinute, slots, busy, aboutMs, withSlots }
+  const end = aboutMs === null ? 'not shrinking' : `empty in ${inWords(aboutMs)}`
+  const twice = withSlots
+    ? `; with ${number(withSlots.slots)} slots ${aboutMs === null ? 'empty ' : ''}in ${inWords(withSlots.aboutMs)}`
+    : ''
+  return { text: `${now}: ${end}${twice}`, perMinute, slots, busy, aboutMs, withSlots }
+}
+
+const WAITING = (now: Date): Fragment => q`(w.locked_until is null or w.locked_until < ${now})`
+
+async function countWaiting(sql: Sql, levels: readonly Level[], now: Date): Promise<number> {
+  let count = 0
+  // Level by level, the highest first: the last ones are hardly ever needed.
+  for (const level of levels) {
+    const walk = walkLevel(level, 'due', 'j.locked_until', now, MAX_AHEAD + 1)
+    const [row] = await sql.walk<{ count: number }>(
+      q`select count(*) as count from (${walk}) w where ${WAITING(now)}`,
+    )
+    count += Number(row?.count ?? 0)
+    if (count > MAX_AHEAD) break
+  }
+  return count
+}
+
+async function readTopics(sql: Sql, levels: readonly Level[], now: Date): Promise<string[]> {
+  const walks = levels.map(
+    (level) => q`select w.topic from (${walkLevel(level, 'due', 'j.topic, j.locked_until', now, MAX_SEEN)}) w
+      where ${WAITING(now)}`,
+  )
+  const rows = await sql.walk<{ topic: string }>(
+    q`select distinct topic from (${join(walks, ' union all ')}) t order by topic`,
+  )
+  return rows.map(({ topic }) => topic)
+}

@@ -1,0 +1,1 @@
+drop table oncue.worker_ends;

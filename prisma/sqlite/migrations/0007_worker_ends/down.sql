@@ -1,0 +1,1 @@
+DROP TABLE "oncue_worker_ends";
