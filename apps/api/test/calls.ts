@@ -199,6 +199,7 @@ export const PROCEDURE_CALLS: Readonly<Record<ProcedurePath, ProcedureCall>> = {
     required: ['id'],
   },
   'queues.list': { input: none },
+  'queues.explain': { input: () => ({ queue: 'default' }), required: ['queue'] },
   'queues.pause': { input: () => ({ queue: 'idle', forSeconds: 60 }), required: ['queue'] },
   'queues.resume': { input: () => ({ queue: 'idle' }), required: ['queue'] },
   'queues.limit': {
@@ -214,9 +215,14 @@ export const PROCEDURE_CALLS: Readonly<Record<ProcedurePath, ProcedureCall>> = {
     input: () => ({ queue: 'idle', ageingMs: 1_000 }),
     required: ['queue', 'ageingMs'],
   },
-  'workers.list': { input: none },
+  'workers.list': { input: () => ({ ended: true }) },
+  'workers.get': { input: async (world) => ({ id: await world.worker() }), required: ['id'] },
   'topics.list': { input: none },
   'schedules.list': { input: none },
+  'schedules.preview': {
+    input: () => ({ cron: '0 9 * * *', timezone: 'UTC', count: 3 }),
+    required: ['cron'],
+  },
   'schedules.save': {
     input: () => ({
       ...JOB,
@@ -445,9 +451,18 @@ export const ROUTE_CALLS: Readonly<Record<string, RouteCall>> = {
     status: 204,
   },
   'POST /api/queues/:queue/resume': { path: async () => '/api/queues/idle/resume', status: 204 },
-  'GET /api/workers': { status: 200 },
+  'GET /api/queues/:queue/explain': { path: async () => '/api/queues/default/explain', status: 200 },
+  'GET /api/workers': { query: { ended: 'true' }, status: 200 },
+  'GET /api/workers/:id': {
+    path: async (world) => `/api/workers/${await world.worker()}`,
+    status: 200,
+  },
   'GET /api/health': { status: 200 },
   'GET /api/schedules': { status: 200 },
+  'GET /api/schedules/preview': {
+    query: { cron: '0 9 * * *', timezone: 'UTC', count: '3' },
+    status: 200,
+  },
   'POST /api/schedules': {
     body: () => ({
       ...JOB,

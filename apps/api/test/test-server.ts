@@ -188,6 +188,14 @@ export class World extends TestServer {
     return items[0]?.id ?? ''
   }
 
+  /** The id of a worker that has stopped. */
+  async worker(): Promise<string> {
+    const id = randomUUID()
+    const info = { host: 'box', pid: 42, queues: ['default'], concurrency: 4, version: '1.2.3' }
+    await (await this.store.attend({ id, ...info })).leave()
+    return id
+  }
+
   async schedule(): Promise<string> {
     const name = `s${randomUUID()}`
     await this.store.schedules.save({

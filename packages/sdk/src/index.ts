@@ -30,6 +30,7 @@ export {
   type Role,
   type SearchReading,
   type WatchMessage,
+  WORKER_SILENT_MS,
 } from '@oncue/core/wire'
 export type { CallOptions, Calls, Inputs, Outputs } from './api.ts'
 export { type Client, type ClientOptions, createClient } from './client.ts'

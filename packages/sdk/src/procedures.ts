@@ -31,6 +31,7 @@ export const PROCEDURES = {
   },
   queues: {
     list: 'query',
+    explain: 'query',
     pause: 'mutation',
     resume: 'mutation',
     limit: 'mutation',
@@ -38,6 +39,7 @@ export const PROCEDURES = {
   },
   workers: {
     list: 'query',
+    get: 'query',
   },
   alerts: {
     list: 'query',
@@ -64,6 +66,7 @@ export const PROCEDURES = {
   },
   schedules: {
     list: 'query',
+    preview: 'query',
     save: 'mutation',
     remove: 'mutation',
     pause: 'mutation',

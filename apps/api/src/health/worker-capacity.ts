@@ -1,10 +1,9 @@
+import { WORKER_SILENT_MS } from '@oncue/core/wire'
 import type { Gauge, WorkerRow } from '@oncue/db'
 
-/** Behind a transaction pooler a worker's death is noticed only by its silence for this long. */
-const SILENT_MS = 60_000
-
+/** Behind a transaction pooler a worker's death is noticed only by its silence. */
 function isAlive({ missingSince, lastBeat }: WorkerRow, now: Date): boolean {
-  return missingSince === null && now.getTime() - lastBeat.getTime() < SILENT_MS
+  return missingSince === null && now.getTime() - lastBeat.getTime() < WORKER_SILENT_MS
 }
 
 /** The number of workers, and how many jobs they can run at once. */

@@ -1,10 +1,17 @@
 import { jobIdSchema, OncueError, prepareJob } from '@oncue/core'
-import { scheduleNameSchema, scheduleRequestSchema, scheduleSchema, toRest } from '@oncue/core/wire'
-import { nextRuns, type ScheduleRow } from '@oncue/db'
+import {
+  previewScheduleRequestSchema,
+  scheduleNameSchema,
+  schedulePreviewSchema,
+  scheduleRequestSchema,
+  scheduleSchema,
+  toRest,
+} from '@oncue/core/wire'
+import { nextRuns, previewRuns, type ScheduleRow } from '@oncue/db'
 import { z } from 'zod'
 import type { ApiContext } from '../context.ts'
 import { JOB_BODY } from '../http/body.ts'
-import { changeRoute, listRoute, restObject } from '../http/rest/shapes.ts'
+import { changeRoute, listRoute, restObject, wholeNumber } from '../http/rest/shapes.ts'
 import { maskerOf, unmaskedChecker } from '../masking/masker.ts'
 import { actorOf } from './actor.ts'
 import { sharesKey } from './enqueue.ts'
@@ -12,6 +19,8 @@ import { queueChecker } from './own-queue.ts'
 import { authorize, mutation, query } from './procedure.ts'
 
 const byName = { params: scheduleNameSchema.shape, errors: ['SCHEDULE_NOT_FOUND', 'INVALID_TOPIC'] } as const
+
+const { cron, timezone, count } = previewScheduleRequestSchema.shape
 
 export const schedules = {
   list: query({
@@ -24,6 +33,25 @@ export const schedules = {
       return Promise.all(schedules.map((schedule) => show(ctx, schedule, now)))
     },
     rest: [listRoute('GET /api/schedules', 'List schedules with their next runs', scheduleSchema)],
+  }),
+
+  preview: query({
+    access: 'read',
+    input: previewScheduleRequestSchema,
+    output: schedulePreviewSchema,
+    run: async ({ store }, { cron, timezone, count }) => ({
+      runs: previewRuns(cron, timezone, await store.now(), count),
+    }),
+    rest: [
+      {
+        at: 'GET /api/schedules/preview',
+        summary: 'Read the next runs of a cron pattern that is not saved',
+        query: { cron, timezone, count: wholeNumber(count.unwrap()).describe('default: 5; at most 10') },
+        responses: { 200: restObject(schedulePreviewSchema) },
+        errors: ['INVALID_CRON'],
+        respond: (preview) => ({ status: 200, body: toRest(preview) }),
+      },
+    ],
   }),
 
   /** A schedule enqueues again and again, so it takes what an enqueue takes: the right, the topic and the payload are checked alike. */

@@ -1,15 +1,54 @@
-import { workerSchema } from '@oncue/core/wire'
+import { OncueError } from '@oncue/core'
+import { listWorkersRequestSchema, toRest, workerDetailsSchema, workerSchema } from '@oncue/core/wire'
 import { z } from 'zod'
-import { listRoute } from '../http/rest/shapes.ts'
+import { restObject } from '../http/rest/shapes.ts'
 import { query } from './procedure.ts'
+
+const byId = z.strictObject({ id: z.uuid() })
 
 export const workers = {
   list: query({
     access: 'read',
-    input: z.undefined(),
+    input: listWorkersRequestSchema.optional(),
     output: z.array(workerSchema),
-    run: async ({ store }) =>
-      (await store.workers()).map(({ queues, ...worker }) => ({ ...worker, queues: [...queues] })),
-    rest: [listRoute('GET /api/workers', 'List live and missing workers', workerSchema)],
+    run: async ({ store }, input) =>
+      (await store.workers(input)).map(({ queues, ...worker }) => ({ ...worker, queues: [...queues] })),
+    rest: [
+      {
+        at: 'GET /api/workers',
+        summary: 'List live and missing workers, and with `ended` those that stopped or were lost',
+        query: { ended: z.stringbool().optional() },
+        responses: { 200: z.object({ items: z.array(restObject(workerSchema)) }) },
+        respond: (items) => ({ status: 200, body: { items: items.map(toRest) } }),
+      },
+    ],
+  }),
+
+  get: query({
+    access: 'read',
+    input: byId,
+    output: workerDetailsSchema,
+    async run({ store }, { id }) {
+      const worker = await store.worker(id)
+      if (!worker) throw new OncueError('WORKER_NOT_FOUND', `There is no worker ${id}`)
+      return worker
+    },
+    rest: [
+      {
+        at: 'GET /api/workers/:id',
+        summary: 'Read a worker with what runs on it, or what it held when it was lost',
+        params: byId.shape,
+        responses: {
+          200: restObject(workerDetailsSchema).extend({
+            runs: z.array(restObject(workerDetailsSchema.shape.runs.element)),
+          }),
+        },
+        errors: ['WORKER_NOT_FOUND'],
+        respond: ({ runs, ...worker }) => ({
+          status: 200,
+          body: { ...toRest(worker), runs: runs.map(toRest) },
+        }),
+      },
+    ],
   }),
 }

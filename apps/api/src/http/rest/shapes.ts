@@ -157,7 +157,7 @@ export function toBatchReport({
 }
 
 /** Digits alone: `Number` would take '', '0x10' and '1e9' too. */
-const wholeNumber = (range: z.ZodType<number, number>) =>
+export const wholeNumber = (range: z.ZodType<number, number>) =>
   z
     .string()
     .regex(/^-?\d{1,15}$/, 'must be a whole number')
