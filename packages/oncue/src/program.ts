@@ -15,6 +15,7 @@ import { addShow } from './show.ts'
 import { addStats } from './stats.ts'
 import { addTop } from './top.ts'
 import { VERSION } from './version.ts'
+import { addWorkers } from './workers.ts'
 
 const EXIT_CODES = `
 Exit codes:
@@ -31,7 +32,7 @@ const GROUPS: Readonly<Record<string, readonly ((program: Command) => unknown)[]
     (program) => declareApi(program.command('api')),
     addDev,
   ],
-  'Inspect:': [addList, addShow, addFailures, addStats, addTop, addDoctor],
+  'Inspect:': [addList, addShow, addFailures, addStats, addWorkers, addTop, addDoctor],
   'Manage:': [addEnqueue, addActions, addQueues, addSchedules],
   'Set up:': [(program) => declareMigrate(program.command('migrate')), addPair],
 }

@@ -1,7 +1,7 @@
 import { OncueError } from '@oncue/core'
 import { assertQueue, INTERNAL_QUEUE } from '@oncue/core/internal'
 import { type Limit, type QueueOverview, timeToDrain } from '@oncue/db'
-import { addExamples, plain, toDuration, toWhole } from '@oncue/db/cli'
+import { addExamples, count, plain, toDuration, toWhole } from '@oncue/db/cli'
 import { formatDuration } from '@oncue/runtime'
 import type { Command } from 'commander'
 import { toRate } from './arguments.ts'
@@ -15,7 +15,7 @@ interface LimitOptions {
 }
 
 export function addQueues(program: Command): void {
-  const queues = program.command('queues').description('list, pause, resume and limit queues')
+  const queues = program.command('queues').description('list, explain, pause, resume and limit queues')
   addExamples(queues, ['', 'pause imports', 'limit mail --rate 100/min'])
 
   implement<object>(
@@ -35,6 +35,22 @@ export function addQueues(program: Command): void {
           )
         : 'no queues yet'
       return { text, json: rows }
+    }),
+  )
+
+  implement<object>(
+    queues
+      .command('explain')
+      .description('why the jobs of a queue wait, and about how long until none does')
+      .argument('<queue>'),
+    ['mail', 'mail --json'],
+    withStore('reading', async (store, { args }) => {
+      const found = await store.explainQueue(readQueue(args))
+      const { waiting, reasons, drain } = found
+      const lines = [...reasons.map(({ text }) => text), ...(drain ? [drain.text] : [])]
+      const wait = `${count(waiting, 'job')} ${waiting === 1 ? 'waits' : 'wait'}`
+      const text = waiting === 0 ? 'nothing waits' : [wait, ...lines.map((line) => plain(line))].join('\n')
+      return { text, json: found }
     }),
   )
 

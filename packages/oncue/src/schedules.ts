@@ -1,5 +1,5 @@
 import { OncueError, prepareJob } from '@oncue/core'
-import type { ScheduleRow } from '@oncue/db'
+import { previewRuns, type ScheduleRow } from '@oncue/db'
 import { addExamples, plain, toWhole } from '@oncue/db/cli'
 import { type Command, Option } from 'commander'
 import { toJson } from './arguments.ts'
@@ -16,7 +16,7 @@ interface AddOptions {
 export function addSchedules(program: Command): void {
   const schedules = program
     .command('schedules')
-    .description('list, add, remove, pause, resume and run cron schedules')
+    .description('list, add, preview, remove, pause, resume and run cron schedules')
   addExamples(schedules, ['', `add digest '0 9 * * 1-5' mail_digest`, 'pause digest'])
 
   implement<object>(
@@ -78,6 +78,22 @@ export function addSchedules(program: Command): void {
       })
       const next = row.paused ? 'it is paused' : `the next tick is ${formatTime(row.nextAt)}`
       return { text: `${name} is saved; ${next}`, json: row }
+    }),
+  )
+
+  implement<{ readonly timezone: string; readonly count: number }>(
+    schedules
+      .command('preview')
+      .description('print the next runs of a cron pattern, without saving it')
+      .argument('<cron>', 'five fields, or six with seconds')
+      .option('--tz, --timezone <zone>', 'IANA time zone, such as Asia/Shanghai', 'UTC')
+      .option('--count <number>', 'how many runs, at most 10', toWhole(1, 10), 5),
+    [`'0 9 * * 1-5' --tz Europe/Berlin`, `'*/10 * * * *' --count 3 --json`],
+    withStore('reading', async (store, { args, options: { timezone, count } }) => {
+      const now = await store.now()
+      const runs = previewRuns(String(args[0]), timezone, now, count)
+      const text = runs.map((run) => `${formatTime(run)} (${fromNow(run, now)})`).join('\n')
+      return { text, json: { runs } }
     }),
   )
 

@@ -66,9 +66,9 @@ async function live(store: Store): Promise<void> {
 
 async function look(store: Store): Promise<Snapshot> {
   const now = await store.now()
-  const [queues, workers, running, failures, perMinute] = await Promise.all([
+  const [queues, everyWorker, running, failures, perMinute] = await Promise.all([
     store.queues(),
-    store.workers(),
+    store.workers({ ended: true }),
     store.list({ status: 'processing' }, { limit: 200 }),
     store.failures({ since: new Date(now.getTime() - FAILURES_MS), sort: 'largest', limit: 10 }),
     throughput(store, now),
@@ -82,7 +82,10 @@ async function look(store: Store): Promise<Snapshot> {
     perMinute,
     runningTotal: running.total,
     queues: busiest.map((queue, n) => ({ ...queue, perMinute: rates[n] ?? 0 })),
-    workers,
+    workers: everyWorker.filter(({ ended }) => ended === null),
+    lost: everyWorker.filter(
+      ({ ended }) => ended?.how === 'lost' && now.getTime() - ended.at.getTime() < FAILURES_MS,
+    ),
     running: running.items.toSorted((a, b) => timeOf(a.startedAt) - timeOf(b.startedAt)),
     failures,
   }

@@ -38,9 +38,11 @@ const snapshot = (queues: number): Snapshot => ({
       startedAt: ago(7_260_000),
       lastBeat: ago(500),
       missingSince: null,
+      ended: null,
       running: 3,
     },
   ],
+  lost: [],
   running: [],
   failures: [],
 })
