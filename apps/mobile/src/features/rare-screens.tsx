@@ -5,3 +5,5 @@ export { ServerSettingsScreen } from './server-settings/server-settings-screen.t
 export { TokensScreen } from './tokens/tokens-screen.tsx'
 export { TopicScreen } from './topics/topic-screen.tsx'
 export { TopicsScreen } from './topics/topics-screen.tsx'
+export { WorkerScreen } from './workers/worker-screen.tsx'
+export { WorkersScreen } from './workers/workers-screen.tsx'

@@ -22,3 +22,5 @@ export const ServerSettingsScreen = later(
 export const TokensScreen = later(async () => (await import('./tokens/tokens-screen.tsx')).TokensScreen)
 export const TopicScreen = later(async () => (await import('./topics/topic-screen.tsx')).TopicScreen)
 export const TopicsScreen = later(async () => (await import('./topics/topics-screen.tsx')).TopicsScreen)
+export const WorkerScreen = later(async () => (await import('./workers/worker-screen.tsx')).WorkerScreen)
+export const WorkersScreen = later(async () => (await import('./workers/workers-screen.tsx')).WorkersScreen)

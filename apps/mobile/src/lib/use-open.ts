@@ -7,6 +7,7 @@ const ROUTES = {
   jobId: '/jobs/[jobId]',
   alertId: '/alerts/[alertId]',
   topic: '/topics/[topic]',
+  workerId: '/workers/[workerId]',
   bulkOperationId: '/bulk-operations/[bulkOperationId]',
 } as const
 

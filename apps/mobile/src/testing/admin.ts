@@ -12,6 +12,7 @@ export function workerOf(host: string, differs: Partial<Worker> = {}): Worker {
   return {
     ...{ id: host, host, pid: 4711, queues: ['default', 'mail'], concurrency: 10, version: '1.2.0' },
     ...{ running: 3, startedAt: minutesAgo(90), lastBeat: minutesAgo(0), missingSince: null },
+    ended: null,
     ...differs,
   }
 }

@@ -17,6 +17,7 @@ type Parent =
   | '/bulk-operations'
   | '/settings'
   | '/topics'
+  | '/workers'
 
 export interface PageProps {
   readonly title: string

@@ -38,6 +38,7 @@ export const STATES = {
   stopped: { word: 'Stopped', tone: 'warn', icon: 'stop' },
   alive: { word: 'Alive', tone: 'good', icon: 'good' },
   missing: { word: 'Missing', tone: 'bad', icon: 'bad' },
+  lost: { word: 'Lost', tone: 'bad', icon: 'bad' },
 } as const satisfies Record<string, Look>
 
 export type StateName = keyof typeof STATES

@@ -48,6 +48,19 @@ describe('An alert', () => {
     expect(app.getPathname()).toBe('/queues/mail')
   })
 
+  it('says why the jobs of its queue wait', async () => {
+    const text = 'Queue mail is at its limit: 2 of 2 running'
+    const reasons = [{ kind: 'queue_limit', text, until: null } as const]
+    const { screen } = await renderApp(`/alerts/${ID}`, {
+      answers: {
+        ...answersFor().answers,
+        'queues.explain': ({ queue }) => ({ queue, waiting: 9, reasons, drain: null }),
+      },
+    })
+    expect(await screen.findByText('Why is it waiting?')).toBeVisible()
+    expect(screen.getByText(text)).toBeVisible()
+  })
+
   it('names the errors of its queue, one tap away', async () => {
     const { app, screen } = await renderApp(`/alerts/${ID}`, {
       answers: {

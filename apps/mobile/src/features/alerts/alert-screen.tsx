@@ -18,6 +18,7 @@ import { useOpen } from '../../lib/use-open.ts'
 import { radius, space } from '../../theme/tokens.ts'
 import { useTheme } from '../../theme/use-theme.ts'
 import { TopErrors } from '../failures/top-errors.tsx'
+import { WhyQueueWaits } from '../queues/why-queue-waits.tsx'
 import { type Alert, alertRules, oneAlert } from './queries.ts'
 import { SnoozeSheet } from './snooze-sheet.tsx'
 import { useAlertActs } from './use-alert-acts.ts'
@@ -90,12 +91,30 @@ function Shown({ alert }: { readonly alert: Alert }) {
   return (
     <>
       <About alert={alert} />
+      {alert.state !== 'resolved' && <WhyItWaits alert={alert} />}
       {alert.state !== 'resolved' && (
         <View style={styles.errors}>
           <TopErrors queue={alert.queue} />
         </View>
       )}
     </>
+  )
+}
+
+/** Kinds that are about jobs which do not start. */
+const OF_WAITING: readonly Alert['kind'][] = ['oldest_waiting', 'stalled', 'paused', 'no_workers']
+/** Each is a request: more have the same cause. */
+const MAX_EXPLAINED = 3
+
+function WhyItWaits({ alert: { kind, queue, queues } }: { readonly alert: Alert }) {
+  const named = queues.length > 0 ? queues : queue === null ? [] : [queue]
+  if (!OF_WAITING.includes(kind) || named.length === 0) return null
+  return (
+    <View style={styles.content}>
+      {named.slice(0, MAX_EXPLAINED).map((name) => (
+        <WhyQueueWaits key={name} queue={name} isWaiting />
+      ))}
+    </View>
   )
 }
 

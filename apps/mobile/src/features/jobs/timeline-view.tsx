@@ -41,6 +41,7 @@ function Line({ entry, isLast }: { readonly entry: Entry; readonly isLast: boole
           {entry.kind === 'next' ? <Next at={entry.at} /> : moment(entry.at)}
           {entry.kind === 'run' && <RunFacts run={entry} />}
         </Text>
+        {entry.kind === 'run' && entry.worker !== null && <RanOn worker={entry.worker} />}
         {entry.kind === 'run' && entry.error && (
           <Text variant="small" color="bad" numberOfLines={3}>
             {entry.error.class}: {entry.error.message}
@@ -68,7 +69,21 @@ function Successor({ jobId }: { readonly jobId: string }) {
   )
 }
 
-function RunFacts({ run: { waitedMs, ranMs, worker, outcome, at } }: { readonly run: Run }) {
+function RanOn({ worker }: { readonly worker: string }) {
+  const openWorker = useOpen('workerId')
+  return (
+    <Pressable
+      role="link"
+      aria-label={`Worker ${worker}`}
+      onPress={() => openWorker(worker)}
+      style={styles.worker}
+    >
+      <Text variant="small" color="accent">{`on worker ${shortId(worker)}`}</Text>
+    </Pressable>
+  )
+}
+
+function RunFacts({ run: { waitedMs, ranMs, outcome, at } }: { readonly run: Run }) {
   return (
     <>
       {waitedMs !== null && ` · waited ${duration(waitedMs)}`}
@@ -79,7 +94,6 @@ function RunFacts({ run: { waitedMs, ranMs, worker, outcome, at } }: { readonly 
           <Age from={at} />
         </Text>
       )}
-      {worker !== null && ` · worker ${shortId(worker)}`}
     </>
   )
 }
@@ -145,5 +159,6 @@ const styles = StyleSheet.create({
   dot: { width: 28, height: 28, borderRadius: 14, alignItems: 'center', justifyContent: 'center' },
   track: { flex: 1, width: 2, minHeight: space.s, marginVertical: 2 },
   link: { minHeight: TARGET, justifyContent: 'center' },
+  worker: { minHeight: 32, justifyContent: 'center', alignSelf: 'flex-start' },
   words: { flex: 1, paddingTop: 4, paddingBottom: space.m, gap: 2 },
 })

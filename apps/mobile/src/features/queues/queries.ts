@@ -19,6 +19,14 @@ export const queueStats = (queue: string): Read<Outputs['jobs']['stats']> => ({
   everyMs: 10_000,
 })
 
+/** Why its jobs wait. It changes without them: a pause, a worker that comes. */
+export const queueExplanation = (queue: string, enabled: boolean): Read<Outputs['queues']['explain']> => ({
+  key: ['queues.explain', queue],
+  call: (client, options) => client.queues.explain({ queue }, options),
+  everyMs: 30_000,
+  enabled,
+})
+
 export const workers: Read<Outputs['workers']['list']> = {
   key: ['workers.list'],
   call: (client, options) => client.workers.list(undefined, options),

@@ -7,7 +7,7 @@ import { offline, renderApp } from '../../testing/render-app.tsx'
 const STATS = { blocked: 0, pending: 7, processing: 1, completed: 52, failed: 24, cancelled: 0 }
 const WORKER = {
   ...{ id: 'w1', host: 'worker-1', pid: 42, queues: ['mail'], concurrency: 10, version: '1.0.0' },
-  ...{ startedAt: NOW, lastBeat: NOW, missingSince: null, running: 3 },
+  ...{ startedAt: NOW, lastBeat: NOW, missingSince: null, running: 3, ended: null },
 }
 
 const ANSWERS: TestAnswers = {
@@ -38,6 +38,27 @@ describe('a queue', () => {
       answers: { ...ANSWERS, ...healthWith({ ...busy, drainMs: 402_000 }) },
     })
     expect(await screen.findByText(/^2.slots busy, 9\.8\/min: empty in about 7.min$/)).toBeVisible()
+  })
+
+  it('says why its jobs wait, and what more slots would change', async () => {
+    const drain = {
+      ...{ text: '2 slots busy, 9.8/min: empty in 7 min; with 4 slots in 3 min', perMinute: 9.8 },
+      ...{ slots: 2, busy: 2, aboutMs: 420_000, withSlots: { slots: 4, aboutMs: 180_000 } },
+    }
+    const reasons = [
+      { kind: 'slots_busy', text: 'All 2 slots of its workers are busy', until: null } as const,
+    ]
+    const { screen } = await renderApp('/queues/mail', {
+      answers: {
+        ...ANSWERS,
+        ...healthWith({ waiting: 69, drainMs: 402_000 }),
+        'queues.explain': ({ queue }) => ({ queue, waiting: 69, reasons, drain }),
+      },
+    })
+    expect(await screen.findByText('Why is it waiting?')).toBeVisible()
+    expect(screen.getByText('All 2 slots of its workers are busy')).toBeVisible()
+    expect(screen.getByText(drain.text)).toBeVisible()
+    expect(screen.queryByText(/empty in about/)).toBeNull()
   })
 
   it('says that its backlog does not shrink', async () => {

@@ -27,6 +27,7 @@ import type { QueueHealth } from './queue-row.tsx'
 import { QueueTiles } from './queue-tiles.tsx'
 import { QueueWorkers } from './queue-workers.tsx'
 import { ALERT_QUEUE, usePausing } from './use-pausing.ts'
+import { WhyQueueWaits } from './why-queue-waits.tsx'
 
 /** One queue: its state, its history and its actions. */
 export function QueueScreen({ queue }: { readonly queue: string }) {
@@ -111,7 +112,7 @@ function Content({ queue, found, health }: ContentProps) {
       {found.paused && <PausedBanner paused={found.paused} />}
       <View style={styles.content}>
         <QueueTiles queue={found} thresholds={health.thresholds} />
-        {found.waiting > 0 && <Text color="textMuted">{drainInWords(found)}</Text>}
+        <WhyQueueWaits queue={queue} isWaiting={found.waiting > 0} pace={drainInWords(found)} />
         <Section title="Jobs">
           <StateChips queue={queue} />
         </Section>

@@ -7,12 +7,14 @@ import { Text } from '../../components/ui/text.tsx'
 import { Ago } from '../../components/ui/ticking.tsx'
 import { useRead } from '../../lib/api.tsx'
 import { number } from '../../lib/format.ts'
+import { useOpen } from '../../lib/use-open.ts'
 import { space } from '../../theme/tokens.ts'
 import { workers } from './queries.ts'
 
 /** The workers that serve a queue. */
 export function QueueWorkers({ queue }: { readonly queue: string }) {
   const read = useRead(workers)
+  const open = useOpen('workerId')
   return (
     <ReadState read={read} skeleton={<SkeletonRows count={2} />}>
       {(all) => {
@@ -27,6 +29,7 @@ export function QueueWorkers({ queue }: { readonly queue: string }) {
           <Row
             key={id}
             label={`Worker ${host}, process ${pid}, ${missingSince ? 'missing' : 'alive'}, runs ${running} of ${concurrency}`}
+            onPress={() => open(id)}
             trailing={<StateWord state={missingSince ? 'missing' : 'alive'} />}
           >
             <Text variant="label">

@@ -8,3 +8,9 @@ export const scheduleList: Read<Schedule[]> = {
   call: (client, options) => client.schedules.list(undefined, options),
   everyMs: 10_000,
 }
+
+export const schedulePreview = (cron: string, timezone: string): Read<Outputs['schedules']['preview']> => ({
+  key: ['schedules.preview', cron, timezone],
+  call: (client, options) => client.schedules.preview({ cron, timezone, count: 3 }, options),
+  enabled: cron !== '' && timezone !== '',
+})

@@ -16,6 +16,7 @@ import { felt } from '../../lib/haptics.ts'
 import { useHealth } from '../../lib/use-health.ts'
 import { topicList } from '../topics/queries.ts'
 import { cronInWords } from './cron-words.ts'
+import { NextRuns } from './next-runs.tsx'
 import type { Schedule } from './queries.ts'
 import {
   fieldOf,
@@ -41,7 +42,7 @@ export interface ScheduleFormSheetProps {
   readonly onSaved: (name: string) => void
 }
 
-/** When a schedule runs and what it enqueues. The next runs are shown once it is saved. */
+/** When a schedule runs and what it enqueues. The next runs are shown while the pattern is typed. */
 export function ScheduleFormSheet({ schedule, taken, onClose, onSaved }: ScheduleFormSheetProps) {
   const [text, setText] = useState(() => textOf(schedule))
   const [errors, setErrors] = useState<ScheduleErrors>({})
@@ -118,12 +119,11 @@ export function ScheduleFormSheet({ schedule, taken, onClose, onSaved }: Schedul
         label="Cron"
         isCode
         placeholder="0 9 * * 1-5"
-        help={
-          cronInWords(text.cron) ?? 'Five fields, or six with seconds. Its next runs are shown after saving.'
-        }
+        help={cronInWords(text.cron) ?? 'Five fields, or six with seconds.'}
         {...field('cron')}
       />
       <Field label="Time zone" placeholder="Europe/Berlin" {...field('timezone')} />
+      <NextRuns cron={text.cron} timezone={text.timezone} />
       <Field
         label="Topic"
         {...(isUnknown && { help: 'No worker has announced this topic: its jobs would wait.' })}

@@ -102,6 +102,31 @@ describe('Schedules', () => {
     expect(await screen.findByLabelText('Hold to run it now')).toBeVisible()
   })
 
+  it('show the next runs while a pattern is typed, or what is wrong with it', async () => {
+    const asked: string[] = []
+    const { screen } = await renderApp('/schedules', {
+      role: 'operator',
+      answers: {
+        'schedules.list': () => [],
+        'topics.list': () => [],
+        'schedules.preview': ({ cron }) => {
+          asked.push(cron)
+          if (cron === '0 25 * * *')
+            throw new OncueError('INVALID_CRON', 'cron "0 25 * * *" is invalid: hour "25" must be 0-23')
+          return { runs: [minutesAgo(-60), minutesAgo(-120)] }
+        },
+      },
+    })
+    fireEvent.press(await screen.findByLabelText('New schedule'))
+    const field = await screen.findByLabelText('Cron')
+    fireEvent.changeText(screen.getByLabelText('Time zone'), 'UTC')
+    for (const typed of ['0', '0 25', '0 25 * * *']) fireEvent.changeText(field, typed)
+    expect(await screen.findByText(/hour "25" must be 0-23/)).toBeVisible()
+    fireEvent.changeText(field, '0 * * * *')
+    expect(await screen.findByText(/^Next runs: .*, then /)).toBeVisible()
+    expect(asked).toEqual(['0 25 * * *', '0 * * * *'])
+  })
+
   it('are made here, and show their next runs once they are saved', async () => {
     const schedules = [scheduleOf('nightly')]
     const saved: unknown[] = []

@@ -8,3 +8,18 @@ export const workerList: Read<Worker[]> = {
   call: (client, options) => client.workers.list(undefined, options),
   everyMs: 5_000,
 }
+
+/** With those that stopped or were lost. */
+export const everyWorker: Read<Worker[]> = {
+  key: ['workers.list', 'ended'],
+  call: (client, options) => client.workers.list({ ended: true }, options),
+  everyMs: 5_000,
+}
+
+export type WorkerDetails = Outputs['workers']['get']
+
+export const oneWorker = (id: string): Read<WorkerDetails> => ({
+  key: ['workers.get', id],
+  call: (client, options) => client.workers.get({ id }, options),
+  everyMs: 5_000,
+})

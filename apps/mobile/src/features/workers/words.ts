@@ -1,12 +1,26 @@
+import { WORKER_SILENT_MS } from '@oncue/sdk'
 import { count, number } from '../../lib/format.ts'
 import type { Worker } from './queries.ts'
 
-/** As the server counts: who was not heard of for so long is not alive. */
-const SILENT_MS = 60_000
-
 /** Since when it cannot be seen; null: it is alive. */
-export function missingSince({ missingSince: seen, lastBeat }: Worker, now: number): Date | null {
-  return seen ?? (now - lastBeat.getTime() > SILENT_MS ? lastBeat : null)
+export function missingSince(
+  { missingSince: seen, lastBeat }: Omit<Seen, 'ended'>,
+  now: number,
+): Date | null {
+  return seen ?? (now - lastBeat.getTime() > WORKER_SILENT_MS ? lastBeat : null)
+}
+
+type Seen = Pick<Worker, 'ended' | 'missingSince' | 'lastBeat'>
+
+export function stateOf(worker: Seen, now: number): 'alive' | 'missing' | 'stopped' | 'lost' {
+  return worker.ended?.how ?? (missingSince(worker, now) ? 'missing' : 'alive')
+}
+
+/** "3 jobs: 2 put back, 1 failed". */
+export function heldInWords({ released, failed }: NonNullable<Worker['ended']>): string {
+  const parts = [released > 0 && `${number(released)} put back`, failed > 0 && `${number(failed)} ended`]
+  const became = parts.filter(Boolean).join(', ')
+  return released + failed === 0 ? 'no jobs' : `${count(released + failed, 'job')}: ${became}`
 }
 
 /** Missing first, then by host. */

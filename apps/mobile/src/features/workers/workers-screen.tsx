@@ -1,24 +1,37 @@
+import { useState } from 'react'
 import { StyleSheet, View } from 'react-native'
 import { Page } from '../../components/shell/page.tsx'
 import { ReadState } from '../../components/shell/read-state.tsx'
 import { Banner } from '../../components/ui/banner.tsx'
+import { Chip } from '../../components/ui/chip.tsx'
 import { Row } from '../../components/ui/row.tsx'
 import { StateWord } from '../../components/ui/state-word.tsx'
 import { Text } from '../../components/ui/text.tsx'
 import { Age, Ago } from '../../components/ui/ticking.tsx'
 import { useRead } from '../../lib/api.tsx'
 import { serverNow } from '../../lib/clock.ts'
-import { age, number } from '../../lib/format.ts'
+import { age, ago, number } from '../../lib/format.ts'
+import { useOpen } from '../../lib/use-open.ts'
 import { space } from '../../theme/tokens.ts'
-import { type Worker, workerList } from './queries.ts'
-import { byTrouble, missingSince, summaryOf, versionsOf } from './words.ts'
+import { everyWorker, type Worker, workerList } from './queries.ts'
+import { byTrouble, heldInWords, missingSince, summaryOf, versionsOf } from './words.ts'
 
 /** Who runs the jobs, and who does not any more. */
-export function WorkersScreen() {
-  const read = useRead(workerList)
+export function WorkersScreen({ openId }: { readonly openId?: string }) {
+  const [withEnded, setWithEnded] = useState(false)
+  const read = useRead(withEnded ? everyWorker : workerList)
+  const open = useOpen('workerId')
   const now = serverNow()
   return (
-    <Page title="Workers" parent="/settings" onRefresh={() => void read.refetch()}>
+    <Page
+      title="Workers"
+      parent="/settings"
+      isAside={openId !== undefined}
+      onRefresh={() => void read.refetch()}
+    >
+      <View style={styles.filter}>
+        <Chip label="Show ended" isOn={withEnded} onPress={() => setWithEnded(!withEnded)} />
+      </View>
       <ReadState
         read={read}
         isEmpty={(workers) => workers.length === 0}
@@ -28,17 +41,26 @@ export function WorkersScreen() {
           text: 'Jobs wait until a worker runs. Start one: oncue worker --import ./jobs.ts',
         }}
       >
-        {(workers) => (
-          <>
-            <Text color="textMuted" style={styles.summary}>
-              {summaryOf(workers, now)}
-            </Text>
-            <Versions workers={workers} />
-            {byTrouble(workers, now).map((worker) => (
-              <WorkerRow key={worker.id} worker={worker} />
-            ))}
-          </>
-        )}
+        {(workers) => {
+          const here = workers.filter(({ ended }) => ended === null)
+          const gone = workers.filter(({ ended }) => ended !== null)
+          return (
+            <>
+              <Text color="textMuted" style={styles.summary}>
+                {summaryOf(here, now)}
+              </Text>
+              <Versions workers={here} />
+              {[...byTrouble(here, now), ...gone].map((worker) => (
+                <WorkerRow
+                  key={worker.id}
+                  worker={worker}
+                  isCurrent={worker.id === openId}
+                  onPress={() => open(worker.id)}
+                />
+              ))}
+            </>
+          )
+        }}
       </ReadState>
     </Page>
   )
@@ -57,13 +79,55 @@ function Versions({ workers }: { readonly workers: readonly Worker[] }) {
   )
 }
 
-function WorkerRow({ worker }: { readonly worker: Worker }) {
+interface WorkerRowProps {
+  readonly worker: Worker
+  readonly isCurrent: boolean
+  readonly onPress: () => void
+}
+
+function WorkerRow({ worker, ...press }: WorkerRowProps) {
+  return worker.ended ? (
+    <EndedRow worker={worker} ended={worker.ended} {...press} />
+  ) : (
+    <LiveRow worker={worker} {...press} />
+  )
+}
+
+function EndedRow({
+  worker: { host, pid, queues, version },
+  ended,
+  ...press
+}: WorkerRowProps & { readonly ended: NonNullable<Worker['ended']> }) {
+  const held = ended.how === 'lost' ? `held ${heldInWords(ended)}` : 'held no jobs'
+  return (
+    <Row label={`${host}, process ${pid}, ${ended.how} ${ago(ended.at, serverNow())}, ${held}`} {...press}>
+      <View style={styles.head}>
+        <StateWord state={ended.how} />
+        <Text variant="small" color="textMuted">
+          <Ago from={ended.at} />
+        </Text>
+      </View>
+      <Text variant="heading" color="textMuted">
+        {host}
+      </Text>
+      <Text variant="label" color="textMuted">
+        {queues.join(', ')}
+      </Text>
+      <Text variant="small" color="textMuted">
+        {`process ${pid} · version ${version}${ended.how === 'lost' ? ` · ${held}` : ''}`}
+      </Text>
+    </Row>
+  )
+}
+
+function LiveRow({ worker, ...press }: WorkerRowProps) {
   const { host, pid, queues, running, concurrency, version, startedAt, lastBeat } = worker
   const gone = missingSince(worker, serverNow())
   const state = gone ? `missing for ${age(gone, serverNow())}` : 'alive'
   return (
     <Row
       label={`${host}, process ${pid}, ${state}, ${running} of ${concurrency} slots in use, queues ${queues.join(', ')}`}
+      {...press}
       trailing={
         <View style={styles.load}>
           <Text variant="title" color={gone ? 'textMuted' : 'text'}>
@@ -95,6 +159,7 @@ function WorkerRow({ worker }: { readonly worker: Worker }) {
 }
 
 const styles = StyleSheet.create({
+  filter: { flexDirection: 'row', paddingHorizontal: space.l },
   summary: { paddingHorizontal: space.l, paddingBottom: space.m },
   head: {
     flexDirection: 'row',

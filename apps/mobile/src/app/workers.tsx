@@ -1,1 +1,0 @@
-export { WorkersScreen as default } from '../features/workers/workers-screen.tsx'
