@@ -41,7 +41,7 @@ const PARAMETERS: Readonly<
     refused: ['INVALID_INPUT', 'NOT_FOUND'],
     unknown: {
       value: newJobId,
-      refused: ['JOB_NOT_FOUND', 'ALERT_NOT_FOUND', 'BULK_OPERATION_NOT_FOUND'],
+      refused: ['JOB_NOT_FOUND', 'ALERT_NOT_FOUND', 'BULK_OPERATION_NOT_FOUND', 'WORKER_NOT_FOUND'],
     },
   },
   // A queue need not exist to be paused.

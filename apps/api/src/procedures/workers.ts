@@ -1,10 +1,14 @@
 import { OncueError } from '@oncue/core'
-import { listWorkersRequestSchema, toRest, workerDetailsSchema, workerSchema } from '@oncue/core/wire'
+import {
+  listWorkersRequestSchema,
+  toRest,
+  workerDetailsSchema,
+  workerRequestSchema,
+  workerSchema,
+} from '@oncue/core/wire'
 import { z } from 'zod'
 import { restObject } from '../http/rest/shapes.ts'
 import { query } from './procedure.ts'
-
-const byId = z.strictObject({ id: z.uuid() })
 
 export const workers = {
   list: query({
@@ -26,7 +30,7 @@ export const workers = {
 
   get: query({
     access: 'read',
-    input: byId,
+    input: workerRequestSchema,
     output: workerDetailsSchema,
     async run({ store }, { id }) {
       const worker = await store.worker(id)
@@ -37,7 +41,7 @@ export const workers = {
       {
         at: 'GET /api/workers/:id',
         summary: 'Read a worker with what runs on it, or what it held when it was lost',
-        params: byId.shape,
+        params: workerRequestSchema.shape,
         responses: {
           200: restObject(workerDetailsSchema).extend({
             runs: z.array(restObject(workerDetailsSchema.shape.runs.element)),

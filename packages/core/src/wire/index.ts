@@ -154,6 +154,7 @@ export {
   type WorkerRow,
   type WorkerRun,
   workerDetailsSchema,
+  workerRequestSchema,
   workerSchema,
 } from './queues.ts'
 export {

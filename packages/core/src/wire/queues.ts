@@ -119,6 +119,12 @@ export const listWorkersRequestSchema = z.strictObject({
     .describe('also those that stopped or were lost in the last 7 days, at most 1,000; default: false'),
 })
 
+const WORKER_ID = /^[0-9a-f]{8}-[0-9a-f]{4}-[1-8][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
+
+export const workerRequestSchema = z.strictObject({
+  id: z.string().regex(WORKER_ID, 'must be the id of a worker: a UUID in lower case'),
+})
+
 const workerRunSchema = z.object({
   id: jobIdSchema,
   queue: z.string(),
