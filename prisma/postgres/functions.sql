@@ -211,7 +211,7 @@ begin
   if length(p_json) - length(translate(p_json, '[{', '')) <= 200
     and p_json !~ '\\u|__proto__|\d{16}|(?:^|[\s:,[])-?[\d.]+[eE][\d+]' then return; end if;
 
-  -- A backslash that is itself escaped begins no escape.
+  -- An escaped backslash does not begin an escape.
   v_text := replace(p_json, '\\', '  ');
   if strpos(v_text, '\u0000') > 0 then
     perform oncue.refuse('INVALID_TEXT', format('%s contains a NUL character', p_what),
@@ -347,7 +347,7 @@ begin
           v_room := v_room - cardinality(v_ready.rows);
         end if;
         if v_ready.expired is not null then
-          -- A first crash can be claimed again at once.
+          -- After a first crash a job can be claimed again at once.
           perform oncue.crash(v_now, v_ready.expired);
         end if;
         if v_ready.again is not null then
@@ -356,7 +356,7 @@ begin
         end if;
         exit levels when v_room = 0;
         exit when not v_ready.cleared;
-        -- Jobs in the way were moved: look at this level again, within reason.
+        -- Jobs were throttled: search this level again, a limited number of times.
         v_looks := v_looks + 1;
         if v_looks > 20 then
           v_next_due := v_now;
@@ -373,7 +373,7 @@ begin
       end if;
     end loop;
     if v_room = 0 and v_queue.ageing_ms is not null then
-      -- Levels were served out of order: the last job says nothing about those above it.
+      -- Levels were served out of order: the last job says nothing about the levels above it.
       v_skipped := v_skipped || v_queue.name;
     elsif v_room = 0 and v_left > 0 then
       v_stopped := v_stopped || v_queue.name;
@@ -518,7 +518,7 @@ begin
       and not exists (select from oncue.deps d where d.parent_id = any (array[j.id]))
     for update skip locked
   ) l;
-  -- Once more, now that the rows are locked: an edge that was committed meanwhile may have been checked.
+  -- Checked again, now that the rows are locked: an edge may have been committed and checked meanwhile.
   v_live := array(select unnest(v_live) except select d.parent_id from oncue.deps d where d.parent_id = any (v_live));
   perform oncue.forget_meta(v_live);
   delete from oncue.jobs j where j.id = any (v_live);
@@ -592,7 +592,7 @@ begin
     from gone where id in (select k.id from kept k) group by queue, topic
   )
   select array_agg(id) into v_ended from gone;
-  -- A job that waited for the run that it replaces gives the key back: that run holds it until it ends.
+  -- A job that waited for the run that it replaces gives the key back to that run, which holds it until it ends.
   select array_agg(d.job_id), array_agg(j.id) into v_replacing, v_runs
     from oncue.deps d join oncue.jobs j on j.id = any (array[d.parent_id]) and j.replaced_by = d.job_id
     where d.job_id = any (v_ended);
@@ -625,15 +625,43 @@ declare
   v_status oncue."Status";
   v_runs uuid;
   v_deps integer;
-  v_reserved uuid;
+  v_keys record;
 begin
-  v_reserved := oncue.reserve_keys(v_now, p_jobs);
+  v_keys := oncue.reserve_keys(v_now, p_jobs);
+  if v_keys.taken <> '{}' then
+    with v as (
+      select j.*, coalesce(j."runAt", v_now + j."delayMs" * interval '1 millisecond') as due,
+        coalesce(jsonb_array_length(j.after), 0) as deps
+      from json_to_recordset(p_jobs)
+        as j(id uuid, queue text, topic text, payload text, priority smallint, max_retries smallint, timeout_ms integer, retry text, unique_key text, unique_scope text, concurrency_key text, concurrency_limit smallint, parent_id uuid, trace text, meta text, big text, "runAt" timestamptz, "delayMs" bigint, after jsonb)
+      where v_keys.all_taken or j.id = any (v_keys.taken)
+    ), big as (
+      insert into oncue.payloads (job_id, part, data)
+      select v.id, 'payload', v.big::json from v where v.big is not null
+    )
+    insert into oncue.jobs
+      (id, queue, topic, payload, priority, max_retries, timeout_ms, retry, unique_key, unique_scope, concurrency_key, concurrency_limit, parent_id, trace, meta,
+       created, updated, run_at, visible_at, status, deps_left)
+    select
+       v.id, v.queue, v.topic, v.payload::json, v.priority, v.max_retries, v.timeout_ms, v.retry::json, v.unique_key, v.unique_scope, v.concurrency_key, v.concurrency_limit, v.parent_id, v.trace, v.meta::jsonb,
+       v_now, v_now, v.due,
+       case when v.deps = 0 then v.due end,
+       (case when v.deps = 0 then 'pending' else 'blocked' end)::oncue."Status", v.deps
+    from v;
+    perform oncue.index_meta(j.id) from oncue.jobs j where j.id = any (v_keys.taken) and j.meta is not null;
+    return query select j.n, j.id, 'created' from (
+        select row_number() over ()::integer - 1 as n, j.id from json_to_recordset(p_jobs) as j(id uuid)
+      ) j
+      where v_keys.all_taken or j.id = any (v_keys.taken);
+    if v_keys.all_taken then return; end if;
+  end if;
   for v in
     select row_number() over () - 1 as n, j.* from json_to_recordset(p_jobs) as j(
       id uuid, queue text, topic text, payload text, priority smallint, max_retries smallint, timeout_ms integer, retry text, unique_key text, unique_scope text, concurrency_key text, concurrency_limit smallint, parent_id uuid, trace text, meta text, big text, "uniqueMs" bigint, "onConflict" text, "ifRunning" text, "onceKey" text,
       "onceMs" bigint, "sameQueue" boolean, "runAt" timestamptz, "delayMs" bigint, after jsonb)
   loop
     n := v.n; job_id := v.id; outcome := 'created';
+    continue when v.id = any (v_keys.taken);
     v_due := coalesce(v."runAt", v_now + v."delayMs" * interval '1 millisecond');
     v_runs := null;
 
@@ -662,13 +690,13 @@ begin
         end if;
         v_status := null;
         if v."onConflict" = 'replace' then
-          -- Locked by take_key, unless it is over.
+          -- Locked by take_key, unless it has ended.
           select j.status into v_status from oncue.jobs j where j.id = v_key.job_id;
         end if;
 
         if v."onConflict" = 'existing' or v_status in ('pending', 'blocked') then
           job_id := v_key.job_id; outcome := 'existing';
-          -- The key that was just taken stands for the job that is there, not for one that is not.
+          -- The idempotency key that was just taken must name the existing job, not the one that is not created.
           update oncue.keys k set job_id = v_key.job_id
             where k.topic = v.topic and k.key = v."onceKey" and k.job_id = v.id;
           if v."onConflict" = 'replace' then
@@ -681,7 +709,7 @@ begin
           continue;
         end if;
 
-        -- It runs already, or is over: the new job takes its place.
+        -- It already runs, or has ended: the new job replaces it.
         update oncue.keys k set job_id = v.id, until = v_now + v."uniqueMs" * interval '1 millisecond'
           where k.topic = v_key.topic and k.key = v_key.key;
         if v_status = 'processing' then
@@ -705,7 +733,7 @@ begin
        case when v_deps = 0 then v_due end,
        (case when v_deps = 0 then 'pending' else 'blocked' end)::oncue."Status", v_deps);
     if v_runs is not null then
-      -- Released by whatever ends that run, as every dependant is. It cannot have ended: its row is locked.
+      -- The end of that run releases it, like every dependant. The run cannot have ended: its row is locked.
       insert into oncue.deps (job_id, parent_id, policy) values (v.id, v_runs, 'go_on');
     end if;
     if v.meta is not null then
@@ -716,9 +744,9 @@ begin
     end if;
     return next;
   end loop;
-  if v_reserved is not null then
-    -- Those that were not needed.
-    delete from oncue.keys k where k.job_id = v_reserved and k.until = '-infinity';
+  if v_keys.reserved is not null then
+    -- Reserved keys that were not needed.
+    delete from oncue.keys k where k.job_id = v_keys.reserved and k.until = '-infinity';
   end if;
 end $$;
 
@@ -796,7 +824,7 @@ begin
     if v_unique ->> 'ifRunning' is not null and v_on_conflict <> 'replace' then
       perform oncue.refuse('INVALID_INPUT', 'options.unique.ifRunning needs onConflict: replace', 'Send both, or neither.');
     end if;
-    -- A payload fits the schema of its own topic only.
+    -- A payload is valid only for the schema of its own topic.
     if v_unique ->> 'scope' = 'all' and v_on_conflict = 'replace' then
       perform oncue.refuse('INVALID_INPUT', 'options.unique: a key with scope all cannot replace, because its job may be of another topic',
         'Use the scope topic, or another onConflict.');
@@ -853,7 +881,7 @@ begin
       select v_made.job_id, p, v_on_parent_failure from unnest(v_parents) as p on conflict do nothing;
     perform oncue.link(v_now, array[v_made.job_id]);
   elsif coalesce(v_run_at <= v_now + interval '1 second', coalesce(v_delay, 0) = 0) then
-    -- Heard by sleeping workers at the commit.
+    -- Idle workers are notified at the commit.
     perform pg_notify('oncue', v_queue);
   end if;
   return v_made.job_id;
@@ -949,14 +977,14 @@ declare
   v_key text;
   v_count integer;
 begin
-  -- By its size: a search for a first row would walk those that vacuum has not removed yet.
+  -- Checked by its size: a search for a first row would walk rows that vacuum has not removed yet.
   if pg_relation_size('oncue.slot_runs') = 0 then return; end if;
   with freed as (
     delete from oncue.slot_runs r where r.job_id = any (p_ids) returning r.key
   )
   select array_agg(key order by key) into v_keys from freed where key like 'k:%';
   if v_keys is null then return; end if;
-  -- Waits for claims that are at this key: what they hold back is then seen and promoted.
+  -- Waits for claims that have locked this key, so that the jobs they throttle are seen and promoted.
   select array_agg(l.key) into v_waiting
     from (select s.key, s.waiting from oncue.slots s where s.key = any (v_keys) order by s.key for update) l
     where l.waiting;
@@ -987,9 +1015,9 @@ declare
   v_kept_runs integer[];
   v_cancelled uuid[];
 begin
-  -- A lease that is over is extended too if the job was not taken. Rows that are locked are mostly being
-  -- settled this moment, by this worker or by the one that took over. To wait for them with others in hand could be
-  -- a circle, so they are named, and the caller tries those again.
+  -- An expired lease is extended too if no other worker has taken the job. Locked rows are mostly being
+  -- settled at this moment, by this worker or by the one that took over. Waiting for them while holding others could
+  -- deadlock, so they are returned, and the caller retries them.
   v_rows := array(
     select j.ctid from oncue.jobs j
     where j.id = any (p_ids) and j.status = 'processing' and j.locked_by = p_worker
@@ -1043,13 +1071,13 @@ begin
     select 'k:' || j.concurrency_key as key, min(j.concurrency_limit)::integer as max, min(j.visible_at) as first,
       array_agg(c.tid order by c.n) as rows
     from unnest(p_rows) with ordinality as c(tid, n)
-    -- The offset keeps the condition out of the lookup: by it, it could be a walk along jobs_keyed.
+    -- The offset keeps the condition out of the lookup, which could otherwise become a walk along jobs_keyed.
     cross join lateral (select * from oncue.jobs j where j.ctid = c.tid offset 0) j
     where j.concurrency_key is not null
     group by 1 order by 1
   loop
     select * into v_slot from oncue.slots s where s.key = v_group.key for update skip locked;
-    -- Another claim that makes the same slot is not waited for: it may wait for a slot of this one.
+    -- Does not wait for another claim that creates the same slot: that one may wait for a slot of this claim.
     if not found and pg_try_advisory_xact_lock('oncue.slots'::regclass::int, hashtext(v_group.key)) then
       insert into oncue.slots (key, since) values (v_group.key, p_now) on conflict do nothing returning * into v_slot;
     end if;
@@ -1067,8 +1095,8 @@ begin
       perform oncue.take_slots(p_now, p_until, v_slot, v_group.rows[1:v_taken]);
     end if;
     if v_taken < cardinality(v_group.rows) then
-      -- With those in hand go others of this key that stand behind them: each is moved once, however many there are.
-      -- Only of this queue: one that is ready elsewhere shows that it is not claimed there (promote).
+      -- Further jobs of this key behind those in hand are throttled with them: each once, however many there are.
+      -- Only of this queue: a ready job in another queue shows that it is not claimed there (promote).
       update oncue.jobs j set visible_at = null
       where j.ctid = any (v_group.rows[v_taken + 1:] || array(
         select h.ctid from oncue.jobs h
@@ -1079,13 +1107,13 @@ begin
       v_refused := v_refused || v_group.rows[v_taken + 1:];
       held := true;
     end if;
-    -- Each start under a rate names its successor for the moment when its own place is free again.
+    -- Each start under a rate has a successor, for the moment when its own place in the interval is free again.
     if v_slot.rate_count is not null then
       if v_taken > 0 then
         perform oncue.promote(
           p_now, p_now + v_slot.rate_ms * interval '1 millisecond', v_group.key, v_taken, p_queue);
       end if;
-      -- Runs that started before any job waited have none.
+      -- Runs that started before any job was throttled have none.
       if not v_slot.waiting then
         foreach v_start in array oncue.recent_starts(p_now, v_slot) loop
           perform oncue.promote(
@@ -1122,7 +1150,7 @@ create function oncue.integer_option(p_path text, p_value jsonb, p_min bigint, p
 as $$
 begin
   if p_value is null or p_value = 'null' then return null; end if;
-  -- Not in one condition: text is no number.
+  -- Nested, because the casts would fail for a text.
   if jsonb_typeof(p_value) = 'number' then
     if trunc(p_value::numeric) = p_value::numeric and p_value::numeric between p_min and p_max then
       return p_value::numeric::bigint;
@@ -1201,7 +1229,7 @@ begin
     where d.job_id = any (p_ids) and d.policy in ('stop', 'cancel')
       and exists (select from oncue.history h where h.id = any (array[d.parent_id]));
   if v_stopped is not null or v_cancelled is not null then
-    -- New jobs are waited for by new jobs alone.
+    -- Only new jobs can wait for new jobs.
     perform oncue.release_dependants(v_now,
       oncue.end_rows(v_now, v_stopped, 'failed', oncue.parent_failed())
         || oncue.end_rows(v_now, v_cancelled, 'cancelled', null), false);
@@ -1282,7 +1310,7 @@ declare
   v_rows tid[];
 begin
   with recursive queues(name) as (
-    -- From one distinct queue to the next, instead of walking their jobs.
+    -- Steps from one distinct queue to the next, instead of walking their jobs.
     (select h.queue from oncue.jobs h where h.concurrency_key = v_key and h.visible_at is null order by h.queue limit 1)
     union all
     select (
@@ -1299,7 +1327,7 @@ begin
       from queues q where q.name is not null
     ) q
     cross join lateral (
-      -- First locked, then changed: within one statement, a row that another transaction has just changed would be missed.
+      -- Locked first, then changed: one statement for both would miss a row that another transaction has just changed.
       select j.ctid as tid, j.priority, j.run_at, j.id from oncue.jobs j
       where j.concurrency_key = v_key and j.queue = q.name and j.visible_at is null and j.status = 'pending'
       order by j.priority desc, j.run_at, j.id limit p_count
@@ -1352,7 +1380,7 @@ begin
       for update skip locked
     ) o;
   end if;
-  -- Once more, now that the rows are locked: an edge that was committed meanwhile may have been checked.
+  -- Checked again, now that the rows are locked: an edge may have been committed and checked meanwhile.
   v_ids := array(select unnest(v_ids) except select d.parent_id from oncue.deps d where d.parent_id = any (v_ids));
   if cardinality(v_ids) = 0 then return 0; end if;
   perform oncue.forget_meta(v_ids);
@@ -1385,7 +1413,7 @@ begin
     return;
   end if;
   select r.room, r.again into room, again from oncue.room(p_now, slot, null) r;
-  -- Claims pass over a full queue, so they would not find the expired leases in it.
+  -- Claims skip a full queue, so they would not find the expired leases in it.
   if room = 0 and again is null and oncue.free_overdue(p_now, slot, true) then
     select r.room, r.again into room, again from oncue.room(p_now, slot, null) r;
   end if;
@@ -1489,7 +1517,7 @@ begin
   if v_ids = '{}' then
     return;
   end if;
-  -- The events of a run keep their order, so all of them are written, or all of them again.
+  -- The events of a run must keep their order, so all of them are retried together.
   for v_try in 1..100 loop
     begin
       insert into oncue.events (job_id, version, type, data, created)
@@ -1557,7 +1585,7 @@ declare
 begin
   if not exists (select from oncue.deps) then return; end if;
   while cardinality(v_parents) > 0 loop
-    -- By id, because the last two parents of one job may end at the same moment.
+    -- Sorted by id, because the last two parents of one job may end at the same moment.
     perform from oncue.jobs j
       where j.id = any (array(
         select d.job_id from oncue.deps d where d.parent_id = any (v_parents) and (p_completed or d.policy <> 'wait')))
@@ -1600,7 +1628,7 @@ begin
     where j.id = p_id and j.meta is distinct from p_meta::jsonb;
   update oncue.jobs j set
     payload = p_payload::json, priority = p_priority, trace = p_trace, meta = p_meta::jsonb, cursor = null, progress = null, run_at = p_due, updated = p_now,
-    -- One that is throttled by a full concurrency key stays so only if it is due: freeing a slot does not check that.
+    -- A job that is throttled by a full concurrency key stays so only if it is due: freeing a slot does not check that.
     visible_at = case when j.status = 'blocked' or j.visible_at is null and p_due <= p_now then null else p_due end
   where j.id = p_id;
   perform oncue.index_meta(p_id);
@@ -1632,9 +1660,9 @@ begin
   select array_agg(f.id) into v_ids from (
     select h.id from oncue.history h
     where h.id = any (p_ids) and (p_as_of is null or h.finished_at <= p_as_of)
-      -- One that was enqueued again after it had finished is live.
+      -- A job that was enqueued again after it had finished is live.
       and not exists (select from oncue.jobs j where j.id = any (array[h.id]))
-    -- A poll that shares the row is not skipped: the delete below waits for it.
+    -- A row that a poll has share-locked is not skipped: the delete below waits for it.
     for no key update skip locked
   ) f;
 
@@ -1643,7 +1671,7 @@ begin
     from oncue.history h where h.id = any (v_ids) and h.unique_key is not null
   ), taken as (
     insert into oncue.keys as k (topic, key, job_id, until)
-    -- Of several with one key the one that has it, or else the first.
+    -- Of several jobs with one key, the one that holds it, or else the first.
     select distinct on (w.key, w.topic) w.topic, w.key, w.id, null::timestamptz from wanted w
     order by w.key, w.topic, exists (
       select from oncue.keys h where h.topic = w.topic and h.key = w.key and h.job_id = w.id and h.until > v_now) desc, w.id
@@ -1722,7 +1750,7 @@ begin
   ) s
   where w.id = s.id;
 
-  -- The caller lives, whatever its row says: so one that is missing is never most of them.
+  -- The caller is alive, whatever its row says: so a single missing worker is never the majority.
   select interval '1 millisecond' * case
       when count(w.missing_since) > greatest(1, count(*) - count(w.missing_since)) then p_most_ms else p_gone_ms end
     into v_patience from oncue.workers w where w.presence is not null;
@@ -1733,7 +1761,7 @@ begin
     for update skip locked
   loop
     -- The live table has no index by worker (a claim would have to write it), so this is a scan:
-    -- once a death, not once a job.
+    -- once per death, not once per job.
     select array_agg(c.id) into v_ids
       from (select j.id from oncue.jobs j where j.locked_by = v_dead for update skip locked) c;
     select c.released, c.failed into released, failed from oncue.crash(v_now, coalesce(v_ids, '{}')) c;
@@ -1772,12 +1800,12 @@ begin
       v_may_die_at - clock_timestamp(),
       interval '100 milliseconds')))::integer end, oncue.is_untended()
   from oncue.workers w where w.missing_since is not null and w.id is distinct from p_worker;
-  -- A row that is locked is being looked at by another rescue, which must not be waited for with rows in hand.
+  -- A locked row is being checked by another rescue, which must not be waited for while holding other rows.
   update oncue.workers w set last_beat = v_now
     where w.id = any (array(
       select b.id from oncue.workers b
       where b.id = p_worker and b.last_beat <= v_now - interval '5 seconds' for no key update skip locked));
-  -- Not right after a cut: the others may have been as silent as the caller.
+  -- Not right after an outage: the others may have been as silent as the caller.
   if clock_timestamp() >= v_may_die_at then
     with gone as (
       delete from oncue.workers w
@@ -1794,7 +1822,7 @@ begin
   end if;
 end $$;
 
-create function oncue.reserve_keys(p_now timestamptz, p_jobs json) returns uuid
+create function oncue.reserve_keys(p_now timestamptz, p_jobs json, out reserved uuid, out taken uuid[], out all_taken boolean)
   language plpgsql
   set search_path = pg_catalog, pg_temp
   set enable_seqscan = off
@@ -1805,16 +1833,17 @@ create function oncue.reserve_keys(p_now timestamptz, p_jobs json) returns uuid
   set jit = off
 as $$
 declare
-  v_id constant uuid := p_jobs -> 0 ->> 'id';
   v_keys text[];
   v_topics text[];
   v_replaces boolean[];
+  v_lone boolean[];
 begin
+  taken := '{}';
   select array_agg(k.key order by k.topic, k.key), array_agg(k.topic order by k.topic, k.key),
-      array_agg(k.replaces order by k.topic, k.key)
-    into v_keys, v_topics, v_replaces
+      array_agg(k.replaces order by k.topic, k.key), array_agg(k.lone order by k.topic, k.key)
+    into v_keys, v_topics, v_replaces, v_lone
     from (
-      select k.key, k.topic, bool_or(k.replaces) as replaces
+      select k.key, k.topic, bool_or(k.replaces) as replaces, bool_and(j.unique_key is null) as lone
       from json_to_recordset(p_jobs) as j(topic text, "onceKey" text, unique_key text, unique_scope text, "onConflict" text),
         lateral (values
           (j."onceKey", j.topic, false),
@@ -1828,23 +1857,39 @@ begin
       select distinct hashtext(w.topic || ' ' || w.key) & case when cardinality(v_keys) <= 64 then -1 else 511 end as lock
       from unnest(v_topics, v_keys) as w(topic, key) order by 1) l;
   end if;
-  if coalesce(cardinality(v_keys), 0) < 2 then return null; end if;
-  insert into oncue.keys (topic, key, job_id, until)
-    select w.topic, w.key, v_id, '-infinity'
-    from unnest(v_topics, v_keys) with ordinality as w(topic, key, n) order by w.n
-    on conflict do nothing;
+  if coalesce(cardinality(v_keys), 0) < 2 then return; end if;
+  reserved := p_jobs -> 0 ->> 'id';
+  with new as (
+    insert into oncue.keys (topic, key, job_id, until)
+    select j.topic, j."onceKey", j.id, p_now + j."onceMs" * interval '1 millisecond'
+    from (
+      select row_number() over () as n, j.* from json_to_recordset(p_jobs)
+        as j(id uuid, topic text, "onceKey" text, "onceMs" bigint, unique_key text)
+    ) j
+    where j."onceKey" is not null and j.unique_key is null
+    order by j.topic, j."onceKey", j.n
+    on conflict do nothing
+    returning job_id
+  )
+  select coalesce(array_agg(n.job_id), '{}'), count(*) = json_array_length(p_jobs) into taken, all_taken from new n;
+  if false = any (v_lone) then
+    insert into oncue.keys (topic, key, job_id, until)
+      select w.topic, w.key, reserved, '-infinity'
+      from unnest(v_topics, v_keys, v_lone) with ordinality as w(topic, key, lone, n) where not w.lone order by w.n
+      on conflict do nothing;
+  end if;
+  if all_taken then return; end if;
   perform from oncue.jobs j
     where j.id = any (array(
       select k.job_id from unnest(v_topics, v_keys, v_replaces) as w(topic, key, replaces)
       join oncue.keys k on k.topic = any (array[w.topic]) and k.key = any (array[w.key])
       where w.replaces and (k.until is null or k.until > p_now)))
-    -- As a settle does: first what runs, then what waits for it.
+    -- In the order of a settle: first running jobs, then the jobs that wait for them.
     order by j.status <> 'processing', j.id for update;
   perform from unnest(v_topics, v_keys, v_replaces) with ordinality as w(topic, key, replaces, n)
     join oncue.keys k on k.topic = any (array[w.topic]) and k.key = any (array[w.key])
     where (w.replaces or k.until <= p_now) and k.until is distinct from '-infinity'
     order by w.n for update of k;
-  return v_id;
 end $$;
 
 create function oncue.retry_option(p_value jsonb, out max_retries integer, out retry jsonb)
@@ -1892,7 +1937,7 @@ begin
     select count(*), min(r.taken) into v_running, v_oldest
       from oncue.slot_runs r where r.key = p_slot.key and r.taken >= coalesce(p_slot.since, '-infinity');
     room := greatest(0, v_max - v_running);
-    -- The next count begins at the oldest run. Not written each time: old versions of the slot have to be walked too.
+    -- The next count begins at the oldest run. Not written each time, because old versions of the slot cost reads too.
     v_oldest := least(v_oldest, p_now);
     if v_oldest > coalesce(p_slot.since, '-infinity') + interval '3 seconds' then
       update oncue.slots s set since = v_oldest where s.key = p_slot.key;
@@ -1916,7 +1961,7 @@ declare
   v_at timestamptz;
 begin
   if v_text is null then return null; end if;
-  -- Postgres would also take now, tomorrow, and dates in the order that the session's DateStyle says.
+  -- Postgres would also accept now, tomorrow, and dates in the order of the session's DateStyle.
   if v_text ~ '^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)$' then
     begin
       v_at := date_trunc('milliseconds', v_text::timestamptz);
@@ -1952,7 +1997,7 @@ begin
       and (p_as_of is null or j.created <= p_as_of)
     for update skip locked
   ) l;
-  -- Visible from now on, never earlier: claims that start at a low-water mark find them.
+  -- Visible from now on, never earlier, so that claims that start at a low-water mark find them.
   update oncue.jobs j set run_at = v_now, visible_at = v_now, updated = v_now where j.id = any (v_done);
   if v_done <> '{}' then
     perform pg_notify('oncue', q.queue) from (select distinct j.queue from oncue.jobs j where j.id = any (v_done)) q;
@@ -2010,7 +2055,7 @@ begin
   if current_setting('transaction_isolation') <> 'read committed' then
     perform oncue.refuse_isolation();
   end if;
-  -- An enqueue that replaces several jobs waits for them by id. So do the statements below, each for itself.
+  -- An enqueue that replaces several jobs locks them in the order of their ids. So does each of the statements below.
   if p_others is not null and cardinality(p_ids) + json_array_length(p_others) > 1 then
     perform from oncue.jobs j
       where j.id = any (p_ids || array(select (o ->> 'id')::uuid from json_array_elements(p_others) as o))
@@ -2045,8 +2090,8 @@ begin
         select coalesce(array_agg(id), '{}'), array_agg(id) filter (where unique_key is not null) into v_done, v_keyed from done;
         exit;
       exception when unique_violation then
-        -- A job was enqueued again after it had finished: its first record stands. An ON CONFLICT would
-        -- cost every completion a record of 48 bytes; this costs them nothing.
+        -- A job was enqueued again after it had finished: its first record is kept. An ON CONFLICT would
+        -- cost every completion a WAL record of 48 bytes; this costs them nothing.
         with again as (
           delete from oncue.jobs j
           where j.id = any (p_ids) and j.status = 'processing' and j.run = p_runs[width_bucket(j.id, p_ids)]
@@ -2071,7 +2116,7 @@ begin
     end if;
     perform oncue.after_finish(v_now, v_done || v_again, true, v_keyed || v_again);
     if cardinality(v_done) < cardinality(p_ids) then
-      -- A settle that is sent again after a lost connection finds its own work done: not stale.
+      -- A settle that is sent again after a lost connection finds its own work done, and is not stale.
       return query
       select (oncue.run_row('s', s.id, s.run)).* from unnest(p_ids, p_runs) as s(id, run)
       where not exists (
@@ -2126,8 +2171,8 @@ declare
   v_interrupted uuid[];
   v_interrupted_data json[];
 begin
-  -- What the row will no longer tell once it runs again: each run that failed, snoozed or was interrupted, in
-  -- the job's own stream. A job that snoozes for ever does not fill it: beyond 1000 events only failures are kept.
+  -- What the row will no longer show once it runs again: each run that failed, snoozed or was interrupted, in
+  -- the job's event stream. A job that snoozes for ever does not fill it: beyond 1,000 events only failures are kept.
   select array_agg(f.id) filter (where f.type = 'run_failed'), array_agg(f.data) filter (where f.type = 'run_failed'),
       array_agg(f.id) filter (where f.type = 'run_snoozed'), array_agg(f.data) filter (where f.type = 'run_snoozed'),
       array_agg(f.id) filter (where f.type = 'run_interrupted'), array_agg(f.data) filter (where f.type = 'run_interrupted')
@@ -2172,7 +2217,7 @@ begin
   with ended as (
     delete from oncue.jobs j
     using json_to_recordset(p_others) as s(id uuid, run integer, kind text, error json, fingerprint text)
-    -- What is left: runs that are over, and those that would go on but were asked to stop, or whose job was replaced.
+    -- The rest: runs that end their job, and those that would continue but were asked to stop, or whose job was replaced.
     where j.id = any (array[s.id]) and j.run = s.run and j.status = 'processing'
       and (p_worker is null or j.locked_by = p_worker)
     returning j.*,
@@ -2336,7 +2381,7 @@ begin
   if not pg_try_advisory_xact_lock('oncue.deps'::regclass::int, 0) then return; end if;
 
   -- A parent may have ended after an edge to it was written and before it was committed: then neither
-  -- saw the other. So each edge is looked at once more. A parent that was deleted meanwhile did not complete,
+  -- saw the other. So each edge is checked again. A parent that was deleted meanwhile did not complete,
   -- and cannot be requeued: there is nothing to wait for.
   v_parents := array(
     select distinct d.parent_id from (select u.parent_id from oncue.deps u where not u.checked limit 1000) d);
@@ -2362,19 +2407,19 @@ begin
 
   perform oncue.tend_slots(v_now);
 
-  -- A live parent whose row is not being deleted this moment: a transaction that ends it from now on sees the edge.
+  -- A live parent whose row is not being deleted at this moment: a transaction that ends it from now on sees the edge.
   if cardinality(v_parents) > 0 then
     v_live := array(
       select l.id from (select j.id from oncue.jobs j where j.id = any (v_parents) for key share skip locked) l);
-    -- The same of one that did not complete: a transaction that requeues or removes it from now on sees the edge.
+    -- The same for one that did not complete: a transaction that requeues or removes it from now on sees the edge.
     v_failed := array(
       select l.id from (
         select h.id from oncue.history h where h.id = any (v_other) and h.status::text <> 'completed'
         for key share skip locked) l);
     v_edges := array(
       select e.ctid from oncue.deps e
-      -- Behind a parent that did not complete only those that wait for its requeue. Any other edge was committed
-      -- after the release above and has to be seen by the next one.
+      -- Behind a parent that did not complete, only edges that wait for its requeue. Any other edge was committed
+      -- after the release above and is left to the next poll.
       where not e.checked and (e.parent_id = any (v_live) or e.parent_id = any (v_failed) and e.policy = 'wait')
       for update skip locked);
     update oncue.deps d set checked = true where d.ctid = any (v_edges);
@@ -2405,7 +2450,7 @@ begin
     v_keys := v_keys || array(select s.key from oncue.slots s where s.key <= v_after order by s.key limit c_some - cardinality(v_keys));
   end if;
   perform set_config('oncue.slots_after', case when cardinality(v_keys) < c_some then '' else v_keys[c_some] end, false);
-  -- An unused slot without a configured limit is made anew when needed. First locked, then looked at once more: a claim
+  -- An unused slot without a configured limit is recreated when needed. Locked first, then checked again: a claim
   -- may have taken it meanwhile.
   v_keys := array(
     select i.key from oncue.slots i
@@ -2428,7 +2473,7 @@ begin
       select h.concurrency_limit from oncue.jobs h
       where h.concurrency_key = substr(v_slot.key, 3) and h.visible_at is null and h.status = 'pending' limit 1);
     select r.room into v_room from oncue.room(p_now, v_slot, v_limit) r;
-    -- Also runs of queues that are paused or have no worker: no claim would look after them there.
+    -- Also runs of queues that are paused or have no worker: no claim would find them there.
     if v_room = 0 and oncue.free_overdue(p_now, v_slot, true) then
       select r.room into v_room from oncue.room(p_now, v_slot, v_limit) r;
     end if;

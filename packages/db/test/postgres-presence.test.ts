@@ -3,7 +3,7 @@ import type pg from 'pg'
 import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest'
 import { openStore } from '../src/open.ts'
 import type { Presence, Store } from '../src/store.ts'
-import { newWorkerId, TestClock } from './conformance/harness.ts'
+import { aJob, newWorkerId, TestClock } from './conformance/harness.ts'
 import { createPostgresDatabase, type TestDatabase } from './support/index.ts'
 import { withClient } from './support/postgres-transactions.ts'
 
@@ -61,6 +61,32 @@ describe('workers on Postgres whose presence is missing', () => {
     clock.advance(2 * 3_600_000)
     await store.rescue(ids[0])
     expect((await store.workers()).map(({ id }) => id)).toEqual([ids[0]])
+    // The other one is remembered as lost, with what is known: when it was heard of last.
+    const lost = await store.worker(ids[1] ?? '')
+    expect(lost).toMatchObject({ ended: { how: 'lost', at: clock.now(), released: 0, failed: 0 }, runs: [] })
+    expect(lost?.lastBeat).toEqual(new Date(clock.now().getTime() - 2 * 3_600_000))
+  })
+
+  it('are remembered once, with all that they held, where some of it was locked at first', async () => {
+    await untilCalm()
+    const gone = await missing()
+    const jobs = [aJob(), aJob()]
+    await store.enqueue(jobs)
+    await store.claim({ queues: ['default'], limit: 2, worker: gone, leaseMs: 600_000 })
+    await store.rescue()
+    clock.advance(60_000)
+    await admin(async (client) => {
+      await client.query('begin')
+      await client.query('select from oncue.jobs where id = $1 for update', [jobs[0]?.id])
+      await eventually(async () => expect(await dead()).toEqual([gone]))
+      expect((await store.workers()).map(({ id }) => id)).toEqual([gone])
+      await client.query('rollback')
+    })
+    await eventually(async () => expect(await dead()).toEqual([gone]))
+    expect(await store.workers()).toEqual([])
+    const found = await store.worker(gone)
+    expect(found).toMatchObject({ ended: { how: 'lost', released: 2, failed: 0 }, runsAreComplete: true })
+    expect(new Set(found?.runs.map(({ id }) => id))).toEqual(new Set(jobs.map(({ id }) => id)))
   })
 
   it('are declared dead within a second when they are few', async () => {

@@ -63,7 +63,7 @@ const FILTERS: [name: string, filter: JobFilter][] = [
   ['a text of errors with meta', { errorText: 'timeout', meta: { agent: 1 } }],
 ]
 
-/** Everything that a filter is turned into; by an entry of the meta too, if it asks for any. */
+/** Every statement that a filter produces; by a meta entry too, if the filter has any. */
 function statementsOf(dialect: Sql['dialect'], filter: JobFilter): Fragment[] {
   const statements = selectionsOf(dialect, { filter })
   if (!filter.meta) return statements
@@ -72,7 +72,7 @@ function statementsOf(dialect: Sql['dialect'], filter: JobFilter): Fragment[] {
   return [...statements, ...selectionsOf(dialect, { filter, by }), entries]
 }
 
-/** A page, a page further on, the count, a batch for an action. */
+/** A page, a later page, the count, and a batch for an action. */
 function selectionsOf(
   dialect: Sql['dialect'],
   what: { readonly filter: JobFilter; readonly by?: MetaEntry },
@@ -116,7 +116,7 @@ describe.each([0, 100, 20_000])('the plans of reads on Postgres with %i jobs and
       })
       const plan = row?.['QUERY PLAN'][0].Plan ?? expect.unreachable()
       expect(waysToRead(plan).filter((way) => !/^Index (Only )?Scan/.test(way))).toEqual([])
-      // Sorted by id prefix is what begins with it, and nothing else.
+      // A sort by id prefix may cover only what begins with it.
       if (filter.idPrefix === undefined || filter.idPrefix.length < 8) expect(sortedScans(plan)).toEqual([])
     }
   })
@@ -129,7 +129,7 @@ describe.each([0, 100, 20_000])('the plans of reads on Postgres with %i jobs and
     return nodesOf(row?.['QUERY PLAN'][0].Plan ?? expect.unreachable())
   }
 
-  test('a list of what completed begins at its topic and queue', async () => {
+  test('a list of completed jobs starts at its topic and queue', async () => {
     const page = pageStatement('postgres', { filter: { queue: 'default' }, direction: 'desc', limit: 51 }, 0)
     const walks = (await planOf(page ?? expect.unreachable())).filter(
       (node) => node['Index Name'] === 'history_completed',
@@ -139,7 +139,7 @@ describe.each([0, 100, 20_000])('the plans of reads on Postgres with %i jobs and
     ])
   })
 
-  test('a list of a fingerprint finds live jobs among those whose last run failed with it', async () => {
+  test('a list by fingerprint finds live jobs in the index of those whose last run failed with it', async () => {
     const filter: JobFilter = { fingerprint: 'f00d', status: 'pending' }
     for (const statement of selectionsOf('postgres', { filter })) {
       const walks = (await planOf(statement)).filter(
@@ -151,12 +151,12 @@ describe.each([0, 100, 20_000])('the plans of reads on Postgres with %i jobs and
     }
   })
 
-  test('whether a job with a meta value failed is looked up among those that did', async () => {
+  test('failed jobs with a meta value are looked up among the failed ones', async () => {
     const by = { key: 'agent', value: '1' }
     const filter: JobFilter = { meta: { agent: 1 }, status: 'failed' }
     const statement = countStatement('postgres', { filter, by }) ?? expect.unreachable()
     const lookups = (await planOf(statement)).filter((node) => node['Relation Name'] === 'history')
-    // Where there is next to nothing, each of the indexes is as good.
+    // With next to no rows, each of the indexes is as good.
     if (count > 100) expect(lookups.map((node) => node['Index Name'])).toEqual(['history_unsuccessful_id'])
   })
 
@@ -170,7 +170,7 @@ describe.each([0, 100, 20_000])('the plans of reads on Postgres with %i jobs and
     expect(waysToRead(plan)).toEqual(['Index Scan jobs_pkey', 'Index Scan history_pkey'])
   })
 
-  test('a place in line is counted along the index of ready jobs', async () => {
+  test('a position in the queue is counted along the index of ready jobs', async () => {
     const nodes = await planOf(aheadStatement(IN_LINE))
     const reads = nodes.filter((node) => node['Relation Name'] === 'jobs')
     expect(new Set(reads.map((node) => node['Index Name']))).toEqual(new Set(['jobs_ready']))
@@ -252,7 +252,7 @@ describe('the plans of reads on SQLite', () => {
     for (const statement of statementsOf('sqlite', filter)) {
       const plan = planOf(statement)
       const reads = plan.filter(({ detail }) => /^(SCAN|SEARCH) (x|n|p|m)\b/.test(detail))
-      // The first step of each skip scan takes one entry from the head of its index.
+      // The first step of each skip scan reads one entry at the head of its index.
       expect(reads.filter(({ detail }) => !/^SEARCH|^SCAN x USING (COVERING )?INDEX/.test(detail))).toEqual(
         [],
       )
@@ -272,7 +272,7 @@ describe('the plans of reads on SQLite', () => {
     ])
   })
 
-  test('a place in line is counted along the index of ready jobs', () => {
+  test('a position in the queue is counted along the index of ready jobs', () => {
     const reads = planOf(aheadStatement(IN_LINE)).filter(({ detail }) => / j\b/.test(detail))
     const search = /^SEARCH j USING (COVERING )?INDEX oncue_jobs_ready \(queue=\? AND priority/
     expect(reads.map(({ detail }) => detail)).toEqual(Array(4).fill(expect.stringMatching(search)))
@@ -301,7 +301,7 @@ describe('the plans of reads on SQLite', () => {
     expect(db.prepare(text).get(values)).toEqual({ ahead: 10_001 })
   })
 
-  test.each(['jobs', 'history'] as const)('children are looked for along the ids of %s', (table) => {
+  test.each(['jobs', 'history'] as const)('children are found along the ids of %s', (table) => {
     const statement = childrenStatement(table, PLACE.id, { from: PLACE.id, to: PLACE.id })
     const reads = planOf(statement).filter(({ detail }) => / n\b/.test(detail))
     expect(reads.length).toBeGreaterThan(0)
@@ -309,7 +309,7 @@ describe('the plans of reads on SQLite', () => {
   })
 })
 
-describe('a search for what no index knows', () => {
+describe('a search without an index', () => {
   const bench = new Bench({ name: 'SQLite', createDatabase: createSqliteDatabase, transactions: [] })
 
   const createdFrom = new Date(0)
@@ -319,7 +319,7 @@ describe('a search for what no index knows', () => {
     ['a meta value with a more common topic', { meta: { rare: true }, topic: 'odd' }],
     ['the end of an id', { idSuffix: 'cafe-0000' }],
     ['a text of errors', { errorText: 'a rare error' }],
-  ])('goes through the list window by window, and finds each match once: %s', async (_, filter) => {
+  ])('reads the list window by window, and finds each match once: %s', async (_, filter) => {
     const store = await bench.openWithClock()
     const rares: string[] = []
     const ended = new Set<string>()
@@ -359,7 +359,7 @@ describe('a search for what no index knows', () => {
     expect([first.total, first.totalIsExact, second.total]).toEqual([expected.length, true, expected.length])
     expect((await search({ offset: 8 })).items.map(({ id }) => id)).toEqual(expected.slice(8))
 
-    // One that has no time answers with what it has, and where to go on.
+    // A search that runs out of time returns what it has, and where to continue.
     const found: string[] = []
     let pages = 0
     let cursor: string | undefined
@@ -376,13 +376,13 @@ describe('a search for what no index knows', () => {
   })
 })
 
-describe('a text of payloads on SQLite', () => {
+describe('a payload search on SQLite', () => {
   const bench = new Bench({ name: 'SQLite', createDatabase: createSqliteDatabase, transactions: [] })
   const JOBS_MADE = 10_000
-  /** Payloads that one statement reads: the process does nothing else meanwhile. */
+  /** How many payloads one statement may read, because the process does nothing else meanwhile. */
   const AT_ONCE = 500
 
-  test('is looked for in statements that each read few payloads, with a turn of the event loop before each', async () => {
+  test('uses statements that each read few payloads, with a turn of the event loop before each', async () => {
     const store = await bench.openWithClock()
     for (let n = 0; n < JOBS_MADE; n += 100) {
       await store.enqueue(Array.from({ length: 100 }, () => aJob({ payload: 'hay' })))
@@ -442,7 +442,7 @@ function waysToRead(plan: Plan): string[] {
   return [...new Set(scans.map((node) => `${node['Node Type']} ${node['Index Name'] ?? ''}`))]
 }
 
-/** Tables that are sorted as they come from the disk, and not after a limit. */
+/** Tables that are sorted as a whole, and not after a limit. */
 function sortedScans(plan: Plan): string[] {
   const sorts = nodesOf(plan).filter((node) => node['Node Type'].includes('Sort'))
   return sorts.flatMap((sort) => (sort.Plans ?? []).filter(isScan)).map((node) => node['Node Type'])

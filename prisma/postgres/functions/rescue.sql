@@ -1,6 +1,6 @@
 -- planner: jit = off
--- Frees the runs of workers whose presence lock, and whose beats, have been gone for p_gone_ms. When most
--- are missing, the network or a failover is the likelier reason: then for p_most_ms. Nobody is declared
+-- Frees the runs of workers whose presence lock and heartbeats have been gone for p_gone_ms; when most workers
+-- are missing, for p_most_ms, because the network or a failover is the likelier reason. No worker is declared
 -- dead within p_settle_ms of the server's own start, nor within p_grace_ms: the caller has lost connections
 -- itself, and the others have to reconnect first. A row without a worker comes last: if a worker is missing and not
 -- dead yet it tells when to look again, and whether there is anything to tend. A dead worker leaves a row in
@@ -9,9 +9,9 @@
 -- Behind a transaction pooler there is no lock. The row of a worker there that has been silent for an hour is
 -- moved to worker_ends; its leases have long ended.
 --
--- Also the beat of a worker that has no runs to beat for: every few seconds is often enough, and costs
--- an idle worker no commit a second. What settles cannot see is tend, a transaction of its own, so that
--- nothing that goes wrong there undoes a rescue. Where there is nothing to tend, a poll is one statement.
+-- Also the heartbeat of a worker without runs: every few seconds is often enough, and saves an idle worker a
+-- commit per second. What concurrent settles could not see is left to tend, in a transaction of its own, so that
+-- an error there does not undo a rescue. Where there is nothing to tend, a poll is one statement.
 create function oncue.rescue(
   p_now timestamptz, p_gone_ms integer, p_most_ms integer, p_settle_ms integer, p_grace_ms integer, p_worker uuid
 ) returns table (worker uuid, released integer, failed integer, look_again_ms integer, untended boolean)
@@ -45,7 +45,7 @@ begin
   ) s
   where w.id = s.id;
 
-  -- The caller lives, whatever its row says: so one that is missing is never most of them.
+  -- The caller is alive, whatever its row says: so a single missing worker is never the majority.
   select interval '1 millisecond' * case
       when count(w.missing_since) > greatest(1, count(*) - count(w.missing_since)) then p_most_ms else p_gone_ms end
     into v_patience from oncue.workers w where w.presence is not null;
@@ -56,7 +56,7 @@ begin
     for update skip locked
   loop
     -- The live table has no index by worker (a claim would have to write it), so this is a scan:
-    -- once a death, not once a job.
+    -- once per death, not once per job.
     select array_agg(c.id) into v_ids
       from (select j.id from oncue.jobs j where j.locked_by = v_dead for update skip locked) c;
     select c.released, c.failed into released, failed from oncue.crash(v_now, coalesce(v_ids, '{}')) c;
@@ -95,12 +95,12 @@ begin
       v_may_die_at - clock_timestamp(),
       interval '100 milliseconds')))::integer end, oncue.is_untended()
   from oncue.workers w where w.missing_since is not null and w.id is distinct from p_worker;
-  -- A row that is locked is being looked at by another rescue, which must not be waited for with rows in hand.
+  -- A locked row is being checked by another rescue, which must not be waited for while holding other rows.
   update oncue.workers w set last_beat = v_now
     where w.id = any (array(
       select b.id from oncue.workers b
       where b.id = p_worker and b.last_beat <= v_now - interval '5 seconds' for no key update skip locked));
-  -- Not right after a cut: the others may have been as silent as the caller.
+  -- Not right after an outage: the others may have been as silent as the caller.
   if clock_timestamp() >= v_may_die_at then
     with gone as (
       delete from oncue.workers w

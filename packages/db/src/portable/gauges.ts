@@ -3,7 +3,7 @@ import { all, insertRows, q, raw, readAll, type Sql } from './sql.ts'
 
 export type { Gauge }
 
-/** How full everything was in one minute. */
+/** How many jobs waited and ran in one minute. */
 export type GaugeSample = {
   readonly minute: Date
   readonly whole: Gauge
@@ -14,7 +14,7 @@ export type GaugeSample = {
 export type GaugeRange = {
   readonly from: Date
   readonly to: Date
-  /** Only this queue; null: only the whole; every queue when absent. */
+  /** Only this queue; null: only the total; every queue when absent. */
   readonly queue?: string | null | undefined
 }
 
@@ -65,7 +65,7 @@ const KEPT_MS = 8 * 86_400_000
 
 const COLUMNS = 'minute, queue, waiting, running, oldest_ms, workers, slots'
 
-/** The name under which the whole is stored: no queue has it. */
+/** The name under which the total is stored: no queue has it. */
 const WHOLE = ''
 
 type GaugeRow = Gauge & { readonly minute: Date; readonly queue: string }
@@ -93,7 +93,7 @@ export function createGauges(sql: Sql): GaugeStore {
       const samples: (GaugeSample & { readonly queues: Map<string, Gauge> })[] = []
       for (const row of await readAll<GaugeRow>(sql, statement, { minute: 'time' })) {
         const { minute, queue, ...gauge } = row
-        // The whole comes first in its minute.
+        // The total comes first in its minute.
         if (queue === WHOLE) samples.push({ minute, whole: gauge, queues: new Map() })
         else samples.at(-1)?.queues.set(queue, gauge)
       }

@@ -1,7 +1,7 @@
 // Written by prisma/generate.ts from prisma/postgres/functions. Do not edit.
 
 /** The functions that this build calls: `migrate` installs them. */
-export const FUNCTION_SET = '1c9b0929'
+export const FUNCTION_SET = 'f11688a5'
 
 export type FunctionName =
   | 'after_finish'

@@ -35,7 +35,7 @@ export function describeExplain(dialect: Dialect): void {
         { worker, service: 's' },
       )
 
-    it('is its place in line, and about how long by what the queue has done lately', async () => {
+    it('is its position in the queue, with an estimate from the recent throughput', async () => {
       const store = await served()
       await store.enqueue(someJobs(10))
       bench.clock.advance(MINUTE)
@@ -99,7 +99,7 @@ export function describeExplain(dialect: Dialect): void {
       expect(await why(store, known.id)).toEqual(['No live worker serves queue default', 'Next in line'])
     })
 
-    it('is that it is not due, or backs off', async () => {
+    it('is that it is not due yet, or backs off', async () => {
       const store = await served()
       const [later, failed] = [aJob({ delay: 3 * 60 * MINUTE }), aJob({ maxRetries: 3 })]
       await store.enqueue([later, failed])

@@ -26,7 +26,7 @@ export function describeReads(dialect: Dialect): void {
       expect(await store.requeue(['no id at all'])).toEqual({ done: 0, skipped: { JOB_NOT_FOUND: 1 } })
     })
 
-    it('glance tells of many jobs at once how far each is, live or finished, and leaves out what is no job', async () => {
+    it('glance returns the state of many jobs at once, live or finished, and leaves out unknown ids', async () => {
       const store = await bench.openWithClock()
       const [first, second, third] = someJobs(3)
       if (!first || !second || !third) return expect.unreachable()
@@ -47,7 +47,7 @@ export function describeReads(dialect: Dialect): void {
       expect(await store.glance([])).toEqual(new Map())
     })
 
-    it('list shows live and finished jobs as one, the newest first, by page', async () => {
+    it('list shows live and finished jobs together, the newest first, page by page', async () => {
       const store = await bench.openWithClock()
       const ids: string[] = []
       for (let i = 0; i < 6; i++) {
@@ -67,7 +67,7 @@ export function describeReads(dialect: Dialect): void {
       expect([page.total, byOffset.total, byCursor.total]).toEqual([6, 6, 6])
     })
 
-    it('list tells of each job what get tells, but for payload, result and events', async () => {
+    it('list returns the same fields of a job as get, except payload, result and events', async () => {
       const store = await bench.openWithClock()
       const options = {
         meta: { agent: 'a' },
@@ -111,7 +111,7 @@ export function describeReads(dialect: Dialect): void {
         expect(await matching(store, { topic: 'c' })).toEqual([])
       })
 
-      it('by queue among those that finished, also where an index cannot tell two queues apart', async () => {
+      it('by queue among finished jobs, also where an index cannot tell two queues apart', async () => {
         const store = await bench.open()
         // The hashes of these names begin with the same byte on Postgres.
         const [a, b] = [aJob({ queue: 'queue-22' }), aJob({ queue: 'queue-29' })]
@@ -129,7 +129,7 @@ export function describeReads(dialect: Dialect): void {
         expect(await matching(store, {})).toEqual([])
       })
 
-      it('by meta: all of the values given, each of its own type', async () => {
+      it('by meta: all of the given values must match, with their types', async () => {
         const store = await bench.open()
         const metas = [
           { a: 1 },
@@ -154,7 +154,7 @@ export function describeReads(dialect: Dialect): void {
         expect((await store.list({ meta: {} })).total).toBe(7)
       })
 
-      it('by meta together with every other filter, as one that has no index would', async () => {
+      it('by meta together with every other filter, with the same result as a search without an index', async () => {
         const store = await bench.openWithClock()
         const start = bench.clock.now()
         for (let i = 0; i < 8; i++) {
@@ -214,7 +214,7 @@ export function describeReads(dialect: Dialect): void {
         expect(await matching(store, { meta: { text: long } })).toEqual([])
       })
 
-      it('by the meta that a job has now, wherever it is, until it is gone', async () => {
+      it('by the meta that a job has now, in whichever table it is, until it is removed', async () => {
         const store = await bench.openWithClock()
         const unique = { key: 'k', onConflict: 'replace' as const }
         const [id = ''] = await store.enqueue([aJob({ unique, meta: { agent: 'a' } })])
@@ -237,7 +237,7 @@ export function describeReads(dialect: Dialect): void {
         expect(await store.list(agent)).toMatchObject({ items: [], total: 0 })
       })
 
-      it('by fingerprint: what failed with it and what is retried after it, not what got over it', async () => {
+      it('by fingerprint: jobs that failed with it or are retried after it, not those that recovered', async () => {
         const store = await bench.openWithClock()
         await store.enqueue(someJobs(4))
         const [a, b, c, d] = (await store.claim(claiming())).jobs
@@ -258,7 +258,7 @@ export function describeReads(dialect: Dialect): void {
         expect(await matching(store, { fingerprint: 'none' })).toEqual([])
       })
 
-      it('by time: from a moment on, and up to but without another', async () => {
+      it('by time: from a moment on, and before another', async () => {
         const store = await bench.openWithClock()
         const made: { id: string; at: Date }[] = []
         for (let i = 0; i < 3; i++) {
@@ -274,7 +274,7 @@ export function describeReads(dialect: Dialect): void {
         expect(await matching(store, { createdFrom: second.at, createdTo: third.at })).toEqual([second.id])
       })
 
-      it('by the beginning of the id, however long, with or without dashes', async () => {
+      it('by the beginning of the id, of any length, with or without dashes', async () => {
         const store = await bench.open()
         const [a, b] = [aJob(), aJob()]
         await store.enqueue([a, b])
@@ -291,7 +291,7 @@ export function describeReads(dialect: Dialect): void {
         expect(await matching(store, { idPrefix: 'not-hex' })).toEqual([])
       })
 
-      it('by the end of the id, however long, with or without dashes', async () => {
+      it('by the end of the id, of any length, with or without dashes', async () => {
         const store = await bench.open()
         const [a, b] = [aJob(), aJob()]
         await store.enqueue([a, b])
@@ -314,7 +314,7 @@ export function describeReads(dialect: Dialect): void {
           await expect(store.list({ idSuffix })).rejects.toEqual(invalid)
       })
 
-      it('by text in the class or message of an error, of jobs that failed or are retried', async () => {
+      it('by text in the class or message of an error, for jobs that failed or are retried', async () => {
         const store = await bench.open()
         const failing = (['fail', 'retry', 'complete', 'cancel'] as const).map((topic) => aJob({ topic }))
         const [failed, retried, recovered, cancelled] = failing.map(({ id }) => id)
@@ -352,7 +352,7 @@ export function describeReads(dialect: Dialect): void {
         await expect(store.list({ errorText: '' })).rejects.toEqual(invalid)
       })
 
-      it('by text within the payload, of every size, within a time', async () => {
+      it('by text within the payload, of any size, with a time limit', async () => {
         const store = await bench.openWithClock()
         const since = { createdFrom: bench.clock.now() }
         const quoted = aJob({ payload: { text: 'he said "now" \\ 50 %' } })
@@ -372,7 +372,7 @@ export function describeReads(dialect: Dialect): void {
       })
     })
 
-    it('list refuses what it cannot answer', async () => {
+    it('list refuses an invalid filter or page', async () => {
       const store = await bench.open()
       for (const limit of [0, 1_001, 1.5, Number.NaN])
         await expect(store.list({}, { limit })).rejects.toEqual(invalid)
@@ -382,7 +382,7 @@ export function describeReads(dialect: Dialect): void {
       await expect(store.list({ createdFrom: new Date(Number.NaN) })).rejects.toEqual(invalid)
     })
 
-    it('a cursor belongs to its filter, and cannot be made up', async () => {
+    it('a cursor is valid only for its filter, and cannot be forged', async () => {
       const store = await bench.open()
       await store.enqueue(someJobs(3, { topic: 'a' }))
       const { nextCursor } = await store.list({ topic: 'a', queue: undefined }, { limit: 1 })
@@ -407,9 +407,9 @@ export function describeReads(dialect: Dialect): void {
       })
     })
 
-    it('total is exact where counters know it, and at least so many where not', async () => {
+    it('total is exact where counters have it, and a lower bound where not', async () => {
       const store = await bench.openWithClock()
-      // Few enough to be searched within the time that a search may take, on any machine.
+      // Few enough to be searched within the time limit, on any machine.
       for (let i = 0; i < 3; i++) await store.enqueue(someJobs(20, { meta: { n: i } }))
       expect(await store.list({ meta: { n: 1 } })).toMatchObject({ total: 20, totalIsExact: true })
       await store.enqueue(someJobs(10_940))
@@ -419,12 +419,12 @@ export function describeReads(dialect: Dialect): void {
       expect((await store.list(all, { offset: 10_990 })).items).toHaveLength(10)
     })
 
-    // Large pages and totals begin with a guess of how far back they reach.
+    // Large pages and totals start from an estimate of how far back they reach.
     it.each([
       ['evenly', 1, 1],
-      ['in a rush at last', 1, 50],
-      ['in a rush at first', 50, 1],
-    ])('large pages and totals are the same as small ones when jobs came %s', async (_, early, late) => {
+      ['mostly late', 1, 50],
+      ['mostly early', 50, 1],
+    ])('large pages and totals equal small ones when jobs came %s', async (_, early, late) => {
       const store = await bench.openWithClock()
       for (let i = 0; i < 60; i++) {
         const queue = ['default', 'other', 'rare'][i % 20 === 7 ? 2 : i % 2]
@@ -458,7 +458,7 @@ export function describeReads(dialect: Dialect): void {
       }
     })
 
-    it('queues tell what waits, runs and is held back in each, and how each is set', async () => {
+    it('queues shows what waits, runs and is throttled in each, and its settings', async () => {
       const store = await bench.openWithClock()
       const start = bench.clock.now()
       const [parent] = [aJob()]
@@ -503,7 +503,7 @@ export function describeReads(dialect: Dialect): void {
       ])
     })
 
-    it('queues keep showing one whose jobs are all finished', async () => {
+    it('queues still shows one whose jobs are all finished', async () => {
       const store = await bench.open()
       await store.enqueue([aJob({ queue: 'done' })])
       await store.settle([complete(await claimOne(store, { queues: ['done'] }))])
@@ -529,7 +529,7 @@ export function describeReads(dialect: Dialect): void {
       ])
     })
 
-    it('times are whole milliseconds, in order, and by one clock', async () => {
+    it('times are whole milliseconds, in order, and from one clock', async () => {
       const store = await bench.open()
       const before = await store.now()
       const [id = ''] = await store.enqueue([aJob()])

@@ -44,7 +44,7 @@ type SlotRow = {
 }
 type WorkerRow = { readonly id: string; readonly queues: unknown; readonly schemas: unknown }
 
-/** Why a job waits: everything that keeps it from running now, and its place in line. Null: there is no such job. */
+/** Why a job waits: everything that keeps it from running now, and its position. Null: there is no such job. */
 export async function explain(sql: Sql, id: JobId): Promise<Explanation | null> {
   if (!isUuid(id)) return null
   const [job] =
@@ -75,7 +75,7 @@ export async function explain(sql: Sql, id: JobId): Promise<Explanation | null> 
   ]
   if (ahead === null) return { id, status, reasons, position: null, waitsFor }
   const isExact = ahead <= MAX_AHEAD && !settings?.ageing_ms
-  // While something else stops the queue, a time would be invented.
+  // While something else stops the queue, an estimate would be made up.
   const aboutMs = reasons.length > 0 || perMinute === 0 ? null : ((ahead + 1) / perMinute) * MINUTE_MS
   const position = {
     ahead: Math.min(ahead, MAX_AHEAD),
@@ -96,7 +96,7 @@ function waitsItself(sql: Sql, job: JobRow, slots: readonly SlotRow[], now: Date
   const later = inWords(until.getTime() - now.getTime())
   const isDue = timeOf(sql, job.run_at) <= now
   const key = job.concurrency_key
-  // A rate names the moment at which the next start is allowed.
+  // For a rate, the time at which the next start is allowed.
   const rate = slots.find((slot) => slot.key === `k:${key}` && slot.rate_count !== null)
   if (isDue && rate && crashes === 0) return [rateReason(rate, until, now)]
   if (crashes > 0 && isDue)
@@ -232,8 +232,8 @@ async function countAhead(sql: Sql, id: JobId, job: JobRow, now: Date): Promise<
 
 /**
  * Due jobs that a claim takes before this one: those of higher priorities, level by level, and those of its own that
- * were due before it. Each level is a walk along `jobs_ready` that ends at the bound or at what is not due yet, so that a
- * million scheduled jobs cost nothing.
+ * were due before it. Each level is a walk along `jobs_ready` that ends at the bound or at the first job that is not
+ * due, so that a million scheduled jobs cost nothing.
  */
 export function aheadStatement(job: {
   readonly id: JobId
@@ -244,10 +244,10 @@ export function aheadStatement(job: {
 }): Fragment {
   const { id, queue, priority, at, now } = job
   const limit = MAX_AHEAD + 1
-  // A running job keeps its place in the index.
+  // A running job stays in the index.
   const isWaiting = q`(j.locked_until is null or j.locked_until < ${now})`
   const above = q`from {jobs} j where j.queue = ${queue} and j.visible_at is not null and j.priority > ${priority}`
-  // Each level brings along how many jobs are in those above it, and is the last when they are enough.
+  // Each level carries the number of jobs in those above it, and is the last when they are enough.
   return q`with recursive levels(priority, n, seen) as (
       select (select j.priority ${above} order by j.priority desc limit 1), 1, cast(0 as bigint)
       union all

@@ -153,7 +153,7 @@ type Announced = Pick<WorkerRow, 'id' | 'host' | 'pid'> & {
   readonly schemas: Readonly<Record<string, string>>
 }
 
-/** Compares what the workers that live announced, topic by topic. */
+/** Compares what the live workers announced, topic by topic. */
 export async function topicClashes(sql: Sql): Promise<TopicClash[]> {
   const since = new Date((await sql.now()).getTime() - WORKER_SILENT_MS)
   const statement = q`select w.id, w.host, w.pid, a.service, a.schemas
