@@ -7,10 +7,10 @@ import type { World } from './world.ts'
 const PROGRAM = join(import.meta.dirname, '../../../worker/src/cli/main.ts')
 
 /** A worker as a team runs it: a process of its own, with the handlers of a module. Answers what stops it. */
-export function startWorkerProcess(world: World, module: string): () => Promise<void> {
+export function startWorkerProcess(world: World, module: string, queues = 'mail'): () => Promise<void> {
   const worker = spawn(
     process.execPath,
-    [PROGRAM, '--import', join(import.meta.dirname, module), '--queues', 'mail'],
+    [PROGRAM, '--import', join(import.meta.dirname, module), '--queues', queues],
     { env: { DATABASE_URL: world.databaseUrl }, stdio: ['ignore', 'ignore', 'inherit'] },
   )
   const ended = once(worker, 'close')
