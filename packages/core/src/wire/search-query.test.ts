@@ -43,7 +43,7 @@ describe('the readings of a line of text, the likeliest first', () => {
     ['471', [inPayload('471'), inError('471')]],
     // Words.
     ['cafe', [inPayload('cafe'), inError('cafe'), 'id ends with cafe']],
-    ['u_1', [inPayload('u_1'), inError('u_1')]],
+    ['u_1', [inPayload('u_1'), inError('u_1'), 'topic u_1']],
     ['connection refused', [inPayload('connection refused'), inError('connection refused')]],
     ['"12345678"', [inPayload('12345678'), inError('12345678')]],
     ['"say \\"now\\""', [inPayload('say "now"'), inError('say "now"')]],
@@ -53,6 +53,8 @@ describe('the readings of a line of text, the likeliest first', () => {
     // Names.
     ['video', ['topic video', inPayload('video'), inError('video')]],
     ['mail', ['queue mail', inPayload('mail'), inError('mail'), 'topic mail_digest']],
+    // No worker has announced it: its jobs wait for one.
+    ['nightly_report', [inPayload('nightly_report'), inError('nightly_report'), 'topic nightly_report']],
     ['shop:order', ['topic shop:order', inPayload('shop:order'), inError('shop:order')]],
     // Qualifiers.
     ['topic:shop:order', ['topic shop:order']],

@@ -242,14 +242,19 @@ function guessesOfId(text: string): Part[] {
   return /^01[0-9a-f-]{6}/.test(id) ? [begins, ends] : [ends]
 }
 
-/** Names that equal the text, and names that contain it. Where none are known, the text may be one. */
+/** Words that are joined: a single one is hardly meant as a topic that is not known. */
+const LIKE_A_TOPIC = /^[a-z]\w*([_.:-]\w+)+$/i
+
+/** Names that are the text, and names that have it in them. Where none are known, the text may be one. */
 function namesLike(text: string, kind: 'topic' | 'queue', known: readonly string[] | undefined) {
   const part = (name: string): Part => ({ filter: { [kind]: name }, words: `${kind} ${name}` })
   const all = known ?? (/^[\w./-]+$/.test(text) && text.length <= 100 ? [text] : [])
   const partial = all.filter((name) => name !== text && text.length > 1 && contains(name, text))
+  // Of topics only those are known that a worker has announced: jobs may wait for one that never came.
+  const isUnknown = kind === 'topic' && !all.includes(text) && LIKE_A_TOPIC.test(text)
   return {
     exact: all.filter((name) => name === text).map(part),
-    partial: partial.slice(0, MAX_NAMES).map(part),
+    partial: [...partial.slice(0, MAX_NAMES), ...(isUnknown ? [text] : [])].map(part),
   }
 }
 
