@@ -1,4 +1,4 @@
-import type { Page } from 'playwright-core'
+import type { Page, Request } from 'playwright-core'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { addDemoData } from './demo-data.ts'
 import { everyScreen, settled } from './every-screen.ts'
@@ -69,6 +69,47 @@ it('on a desk, rules and channels fill the page, and alerts are listed beside th
   await page.getByRole('radio', { name: 'Rules' }).click()
   await page.waitForURL(/\/alerts\?view=rules$/)
 })
+
+/** A wall of screens must not be a load. */
+const MAX_REQUESTS = 12
+
+it(`no screen that is only looked at makes more than ${MAX_REQUESTS} requests a minute`, async () => {
+  // A desk shows a list and what is open beside it.
+  const { page } = await enter(world, '/', { viewport: DESKTOP })
+  await page.clock.install()
+  const counts: Record<string, number> = {}
+  for (const [name, path] of Object.entries(await everyScreen(world.client))) {
+    await page.goto(path)
+    await settled(page)
+    counts[name] = await requestsOfMinute(page)
+  }
+  expect(counts.alerts).toBeGreaterThan(0)
+  expect(Object.entries(counts).filter(([, count]) => count > MAX_REQUESTS)).toEqual([])
+})
+
+/** By the page's clock. Streams are left out: they would miss the pings of the server, whose clock is slower. */
+async function requestsOfMinute(page: Page): Promise<number> {
+  const open = new Set<Request>()
+  let count = 0
+  let answered = Promise.withResolvers<void>()
+  const begin = (request: Request) => {
+    if (new URL(request.url()).pathname.endsWith('.watch')) return
+    count += 1
+    open.add(request)
+  }
+  const end = (request: Request) => {
+    if (!open.delete(request)) return
+    answered.resolve()
+    answered = Promise.withResolvers()
+  }
+  page.on('request', begin).on('requestfinished', end).on('requestfailed', end)
+  for (let second = 0; second < 60; second++) {
+    await page.clock.runFor(1_000)
+    while (open.size > 0) await answered.promise
+  }
+  page.off('request', begin).off('requestfinished', end).off('requestfailed', end)
+  return count
+}
 
 async function problemsOf(page: Page): Promise<string[]> {
   const problems = await page.evaluate(findCut)

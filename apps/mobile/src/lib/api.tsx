@@ -15,6 +15,7 @@ import {
 import { useIsFocused } from 'expo-router'
 import { type ReactNode, useEffect, useMemo } from 'react'
 import { useConnectionState } from './connection-provider.tsx'
+import { useBudgeted } from './poll-budget.ts'
 import { type Session, useSession, useSessionState, useSignedIn } from './session.ts'
 
 interface CallOptions {
@@ -86,7 +87,7 @@ function useInterval(everyMs: number | undefined): number | false {
   const { phase } = useConnectionState()
   const isLookedAt = useIsFocused()
   const isFollowing = phase !== 'paused' && phase !== 'offline'
-  return everyMs !== undefined && isLookedAt && isFollowing ? everyMs : false
+  return useBudgeted(everyMs !== undefined && isLookedAt && isFollowing ? everyMs : false)
 }
 
 export interface Act<Input, Output> {
