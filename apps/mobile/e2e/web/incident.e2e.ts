@@ -38,12 +38,18 @@ class Finger {
 const WAYS = [
   {
     name: 'Now, on a phone, over SQLite',
-    ...{ viewport: PHONE, dialect: 'sqlite', from: '/', most: 4 },
+    viewport: PHONE,
+    dialect: 'sqlite',
+    from: '/',
+    most: 4,
     open: async (_: Finger, __: Page) => {},
   },
   {
     name: 'the alert, on a desk, over Postgres',
-    ...{ viewport: DESKTOP, dialect: 'postgres', from: '/alerts', most: 5 },
+    viewport: DESKTOP,
+    dialect: 'postgres',
+    from: '/alerts',
+    most: 5,
     open: (finger: Finger, page: Page) =>
       finger.tap(page.getByRole('link', { name: /^Firing: payments: 100% of 24 runs failed/ })),
   },
