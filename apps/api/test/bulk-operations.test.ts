@@ -165,6 +165,39 @@ describe.each(DIALECTS)('bulk operations on %s', (dialect) => {
     expect(end).toMatchObject({ action: 'bulkOperations.end', target: { id, status: 'stopped' }, count: 5 })
   })
 
+  it('over HTTP stop by themselves when more than so many fail again, and say why', async () => {
+    const api = await startTestApi(dialect)
+    await failJobs(api.store, 1_500)
+    const filter = { status: 'failed', topic: 'mail_digest' }
+    const asked = { action: 'requeue', filter, stop_when_failing: 0.2 }
+    const post = async (path: string, json: object) => {
+      const response = await api.fetch(path, { json })
+      return (await response.json()) as Record<string, unknown>
+    }
+    const { as_of, count } = await post('/api/bulk/preview', { action: 'requeue', filter })
+    expect(count).toBe(1_500)
+    const { id, status } = await post('/api/bulk', {
+      ...{ ...asked, as_of, expected_count: count, idempotency_key: randomUUID() },
+    })
+    expect(status).toBe('running')
+    const get = async () => (await api.fetch(`/api/bulk/${id}`)).json()
+
+    // It does not run far ahead of what it waits for, and a worker fails most of that again.
+    await eventually(async () => expect(await get()).toMatchObject({ outcomes: { waiting: 1_000 } }))
+    await endJobs(api, 70, 'complete')
+    await endJobs(api, 30, 'fail')
+    await eventually(async () =>
+      expect(await get()).toMatchObject({
+        ...{ status: 'stopped', done: 1_000, stopped_by: null, stop_when_failing: 0.2 },
+        error: { code: 'FAILED_AGAIN', message: '30 of 100 failed again, more than 20%' },
+        outcomes: { completed: 70, failedAgain: 30, waiting: 900, running: 0 },
+      }),
+    )
+    expect(await api.store.stats()).toMatchObject({ pending: 900, failed: 530, completed: 70 })
+    const [end] = await audited(api)
+    expect(end).toMatchObject({ action: 'bulkOperations.end', target: { id, status: 'stopped' } })
+  })
+
   it('run jobs now that wait for their next try', async () => {
     const api = await startTestApi(dialect)
     await api.store.enqueue([prepareJob('mail_digest', null, { delay: 3_600_000 })])
