@@ -8,7 +8,7 @@ export async function everyScreen(client: Client): Promise<Readonly<Record<strin
   const [operation] = (await client.bulkOperations.list({ limit: 1 })).items
   const [alert] = (await client.alerts.list({ limit: 1 })).items
   const [queue] = (await client.health.get()).queues
-  const [worker] = await client.workers.list()
+  const [topic] = await client.topics.list()
   return {
     now: '/',
     failures: '/failures',
@@ -21,12 +21,18 @@ export async function everyScreen(client: Client): Promise<Readonly<Record<strin
     channels: '/alerts?view=channels',
     jobs: '/jobs',
     job: `/jobs/${job?.id}`,
+    operations: '/bulk-operations',
     operation: `/bulk-operations/${operation?.id}`,
+    topics: '/topics',
+    topic: `/topics/${encodeURIComponent(topic?.topic ?? '')}`,
     workers: '/workers',
     worker: `/workers/${worker?.id}`,
     schedules: '/schedules',
     activity: '/activity',
     settings: '/settings',
+    'server-settings': '/server-settings',
+    tokens: '/tokens',
+    'nothing-found': '/jobs?q=Reykjavik',
   }
 }
 

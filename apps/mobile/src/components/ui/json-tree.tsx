@@ -125,5 +125,6 @@ const styles = StyleSheet.create({
     paddingVertical: 3,
     paddingLeft: 18,
   },
-  value: { flexShrink: 1 },
+  // So that a long word is broken instead of cut.
+  value: { flexShrink: 1, minWidth: 0 },
 })
