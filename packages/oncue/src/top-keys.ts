@@ -3,7 +3,7 @@ import { count, plain } from '@oncue/db/cli'
 
 /** What people see and choose in `oncue top`, and what a key makes of it. Pure: `top.ts` does what is asked for. */
 
-export const SORTS = ['busiest', 'oldest', 'failing', 'name'] as const
+const SORTS = ['busiest', 'oldest', 'failing', 'name'] as const
 
 /** A row, by what it is about: it stays chosen wherever it moves. */
 export type Choice =
