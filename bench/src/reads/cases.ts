@@ -57,6 +57,19 @@ export const CASES: readonly Case[] = [
       return store.list({ idPrefix: items[0]?.id.slice(0, 11) ?? '' })
     },
   },
+  {
+    name: 'list: an id by its last 8 digits',
+    goal: null,
+    async run(store) {
+      const { items } = await store.list({}, { limit: 1 })
+      return store.list({ idSuffix: items[0]?.id.slice(-8) ?? '' })
+    },
+  },
+  {
+    name: 'list: the last 8 digits of no id',
+    goal: null,
+    run: (store) => store.list({ idSuffix: 'ffffffff' }),
+  },
   { name: 'stats', goal: STATS_MS, run: (store) => store.stats() },
   { name: 'stats: a queue', goal: STATS_MS, run: (store) => store.stats({ queue: 'high' }) },
   {
@@ -72,6 +85,21 @@ export const CASES: readonly Case[] = [
   },
   { name: 'series of a day', goal: null, run: (store) => store.series({ from: ago(DAY_MS), to: ago(0) }) },
   { name: 'queues', goal: null, run: (store) => store.queues() },
+]
+
+/** What people look at during an outage: with a million jobs that retry. */
+export const OUTAGE_CASES: readonly Case[] = [
+  ...CASES.filter(({ name }) => /^(failures|queues)|digits/.test(name)),
+  {
+    name: 'failures of an hour in a queue, the largest first',
+    goal: null,
+    run: (store) => store.failures({ since: ago(DAY_MS / 24), queue: 'small', sort: 'largest', limit: 5 }),
+  },
+  {
+    name: 'one error of the last hour',
+    goal: null,
+    run: (store) => store.failures({ since: ago(DAY_MS / 24), fingerprint: 'fault-17' }),
+  },
 ]
 
 function ago(ms: number): Date {

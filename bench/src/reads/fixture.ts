@@ -4,6 +4,8 @@
  * ended a moment ago. Beside them ten thousand live jobs, and counts that no roll-up has taken yet.
  */
 export const LIVE = 10_000
+/** What an outage leaves behind. */
+export const RETRYING = 1_000_000
 const EVERY_MS = 20
 
 /** One expression for each column, over `n` (0 is the newest) and `now` (milliseconds). The dialects differ in `id` and times. */
@@ -82,6 +84,19 @@ export class Fixture {
       select ${id(ms)}, ${time(ms)}, ${time(ms)}, ${time(ms)}, ${time(ms)}, ${status(`'pending'`)}, 600000, 0,
         3, ${QUEUE}, ${TOPIC}, '{"userId":"123"}'${json}
       from ${series(0, LIVE)}`)
+  }
+
+  /** Jobs that failed once, with two hundred fingerprints, and are tried again in the next minutes. */
+  async retrying(): Promise<void> {
+    const { table, series, time, id, status } = this.#dialect
+    const ms = `${this.#now} + ${LIVE} + n`
+    const json = table('x').startsWith('oncue.') ? '::json' : ''
+    await this.#run(`insert into ${table('jobs')} (id, run_at, visible_at, created, updated, status, timeout_ms, priority,
+        max_retries, retries, queue, topic, payload, last_error, fingerprint)
+      select ${id(ms)}, ${time(`${ms} + 600000`)}, ${time(`${ms} + 600000`)}, ${time(ms)}, ${time(ms)}, ${status(`'pending'`)},
+        600000, 0, 3, 1, ${QUEUE}, ${TOPIC}, '{"userId":"123"}'${json},
+        '{"class":"TypeError","message":"userId is not a string","fingerprint":"x"}'${json}, 'fault-' || (n % 200)
+      from ${series(0, RETRYING)}`)
   }
 
   /** What roll-ups and settles would have counted. */
