@@ -15,7 +15,7 @@ import {
 import { useIsFocused } from 'expo-router'
 import { type ReactNode, useEffect, useMemo } from 'react'
 import { useConnectionState } from './connection-provider.tsx'
-import { useBudgeted } from './poll-budget.ts'
+import { usePreference } from './preferences.ts'
 import { type Session, useSession, useSessionState, useSignedIn } from './session.ts'
 
 interface CallOptions {
@@ -37,6 +37,7 @@ export interface Read<Data> {
 /** Old data stays while newer data is fetched. Pass the result to `<ReadState>`. */
 export function useRead<Data>(read: Read<Data>): UseQueryResult<Data> {
   const { client } = useSignedIn()
+  useTimesAnew()
   return useQuery({
     queryKey: read.key,
     queryFn: ({ signal }) => read.call(client, { signal }),
@@ -73,6 +74,7 @@ export interface PagedRead<Item> {
 
 export function usePages<Item>(read: PagedRead<Item>) {
   const { client } = useSignedIn()
+  useTimesAnew()
   return useInfiniteQuery({
     queryKey: read.key,
     queryFn: ({ signal, pageParam }) => read.call(client, { signal, cursor: pageParam }),
@@ -81,6 +83,11 @@ export function usePages<Item>(read: PagedRead<Item>) {
     refetchInterval: useInterval(read.isStill ? undefined : read.everyMs),
     ...(read.isStill && { staleTime: Number.POSITIVE_INFINITY }),
   })
+}
+
+/** What shows something of the server shows times: drawn again when their zone is changed. */
+function useTimesAnew(): void {
+  usePreference('times')
 }
 
 function useInterval(everyMs: number | undefined): number | false {
@@ -97,7 +104,8 @@ export interface Act<Input, Output> {
 
 /**
  * Something that changes something. It is sent once, now or never: nothing is repeated, and nothing waits for the
- * network to come back. `touches` names the reads that are asked anew, by the beginning of their keys.
+ * network to come back. `touches` names the reads that are asked anew, by the beginning of their keys: it counts as
+ * running until they are there, but who called hears of the answer at once.
  */
 export function useAct<Input, Output>(
   call: (client: Client, input: Input) => Promise<Output>,
@@ -105,11 +113,20 @@ export function useAct<Input, Output>(
 ): Act<Input, Output> {
   const { client } = useSignedIn()
   const queries = useQueryClient()
-  const { mutateAsync, isPending } = useMutation({
-    mutationFn: (input: Input) => call(client, input),
+  const { mutate, isPending } = useMutation({
+    mutationFn: (send: () => Promise<void>) => send(),
     onSettled: () => Promise.all(touches.map((name) => queries.invalidateQueries({ queryKey: [name] }))),
   })
-  return { run: mutateAsync, isRunning: isPending }
+  const run = (input: Input) =>
+    new Promise<Output>((resolve, reject) => {
+      mutate(() =>
+        call(client, input).then(resolve, (error: unknown) => {
+          reject(error)
+          throw error
+        }),
+      )
+    })
+  return { run, isRunning: isPending }
 }
 
 /** Why actions are not possible now; null: they are. A locked control stays visible, with this reason. */

@@ -1,8 +1,9 @@
-import { describe, expect, it } from 'vitest'
+import { afterEach, describe, expect, it, vi } from 'vitest'
 import * as format from './format.ts'
+import { showTimesIn } from './time-zone.ts'
 
 /** Thin spaces are hard to tell from others in a test. */
-const plain = (text: string) => text.replaceAll('\u202f', ' ')
+const plain = (text: string) => text.replaceAll(/[\u202f\u00a0]/g, ' ')
 
 describe('numbers', () => {
   it.each([
@@ -91,12 +92,42 @@ describe('durations', () => {
 })
 
 describe('moments', () => {
-  const at = new Date(2026, 10, 6, 3, 2, 5)
+  const at = new Date('2026-11-06T02:02:05Z')
+  afterEach(() => showTimesIn('local'))
 
-  it('are of this time zone', () => {
-    expect(format.timeOfDay(at)).toBe('03:02')
-    expect(format.moment(at)).toBe('6 Nov, 03:02:05')
-    expect(format.date(at)).toBe('6 Nov 2026, 03:02')
+  it.each([
+    ['Europe/Berlin', '03:02 UTC+1', '6 Nov, 03:02:05 UTC+1'],
+    ['America/St_Johns', '22:32 UTC−3:30', '5 Nov, 22:32:05 UTC−3:30'],
+    ['Asia/Kolkata', '07:32 UTC+5:30', '6 Nov, 07:32:05 UTC+5:30'],
+    ['UTC', '02:02 UTC', '6 Nov, 02:02:05 UTC'],
+  ])('are of the zone of this device, and say which: %s', (zone, time, moment) => {
+    vi.stubEnv('TZ', zone)
+    expect(plain(format.timeOfDay(at))).toBe(time)
+    expect(plain(format.moment(at))).toBe(moment)
+  })
+
+  it('follow summer time', () => {
+    vi.stubEnv('TZ', 'Europe/Berlin')
+    expect(plain(format.date(new Date('2026-07-06T02:02:05Z')))).toBe('6 Jul 2026, 04:02 UTC+2')
+    expect(plain(format.date(at))).toBe('6 Nov 2026, 03:02 UTC+1')
+  })
+
+  it('are of UTC when that was chosen, whatever the device', () => {
+    vi.stubEnv('TZ', 'America/St_Johns')
+    showTimesIn('utc')
+    expect(plain(format.timeOfDay(at))).toBe('02:02 UTC')
+    expect(plain(format.moment(at))).toBe('6 Nov, 02:02:05 UTC')
+    expect(plain(format.date(at))).toBe('6 Nov 2026, 02:02 UTC')
+    expect(format.clockSeconds(at)).toBe('02:02:05')
+  })
+
+  it('know the day that the clock shows', () => {
+    vi.stubEnv('TZ', 'America/St_Johns')
+    const earlier = new Date('2026-11-05T12:00:00Z')
+    expect(format.isSameDay(at, earlier)).toBe(true)
+    showTimesIn('utc')
+    expect(format.isSameDay(at, earlier)).toBe(false)
+    expect(format.isSameDay(at, new Date('2025-11-06T02:02:05Z'))).toBe(false)
   })
 })
 

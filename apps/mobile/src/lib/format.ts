@@ -1,5 +1,9 @@
+import { readTime, zoneOf } from './time-zone.ts'
+
 /** Narrow, and never the end of a line. */
 const THIN = '\u202f'
+/** Never the end of a line either. */
+const FIXED = '\u00a0'
 
 const SECOND = 1_000
 const MINUTE = 60 * SECOND
@@ -83,26 +87,42 @@ export function until(to: Date, now: number): string {
   return `in ${duration(Math.floor(ms / SECOND) * SECOND)}`
 }
 
-/** `03:12`, of this device's time zone. */
+/** `03:12`, for places that name the zone beside it: an axis, a list of times. */
+export function clock(at: Date): string {
+  const { hours, minutes } = readTime(at)
+  return `${pad(hours)}:${pad(minutes)}`
+}
+
+/** `03:12:05`, likewise. */
+export function clockSeconds(at: Date): string {
+  return `${clock(at)}:${pad(readTime(at).seconds)}`
+}
+
+/** `03:12 UTC+1`. */
 export function timeOfDay(at: Date): string {
-  return `${pad(at.getHours())}:${pad(at.getMinutes())}`
+  return `${clock(at)}${FIXED}${zoneOf(at)}`
 }
 
 const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec']
 
 /** `16 Nov`. */
 export function day(at: Date): string {
-  return `${at.getDate()} ${MONTHS[at.getMonth()]}`
+  const { date, month } = readTime(at)
+  return `${date} ${MONTHS[month]}`
 }
 
-/** `16 Nov, 03:12:05`. */
+export function isSameDay(one: Date, other: Date): boolean {
+  return day(one) === day(other) && readTime(one).year === readTime(other).year
+}
+
+/** `16 Nov, 03:12:05 UTC+1`. */
 export function moment(at: Date): string {
-  return `${day(at)}, ${timeOfDay(at)}:${pad(at.getSeconds())}`
+  return `${day(at)}, ${clockSeconds(at)}${FIXED}${zoneOf(at)}`
 }
 
-/** `3 Oct 2026, 14:05`, for what may be long ago. */
+/** `3 Oct 2026, 14:05 UTC+2`, for what may be long ago. */
 export function date(at: Date): string {
-  return `${day(at)} ${at.getFullYear()}, ${timeOfDay(at)}`
+  return `${day(at)} ${readTime(at).year}, ${timeOfDay(at)}`
 }
 
 /** `1 job`, `312 jobs`, `2 queues`. */

@@ -1,21 +1,34 @@
 import AsyncStorage from '@react-native-async-storage/async-storage'
 import { Observable, useObservable } from './observable.ts'
 import { readStored } from './stored.ts'
+import { showTimesIn, type TimeZone } from './time-zone.ts'
 
 const KEY = 'oncue.preferences'
 
 export interface Preferences {
   readonly theme: 'system' | 'light' | 'dark'
   readonly haptics: boolean
+  /** The zone of all absolute times. */
+  readonly times: TimeZone
   /** The servers from which this device wants to be notified: each was allowed by itself. */
   readonly notifiedBy: readonly string[]
 }
 
-const preferences = new Observable<Preferences>({ theme: 'system', haptics: true, notifiedBy: [] })
+const preferences = new Observable<Preferences>({
+  theme: 'system',
+  haptics: true,
+  times: 'local',
+  notifiedBy: [],
+})
+
+function change(next: Preferences): void {
+  showTimesIn(next.times)
+  preferences.set(next)
+}
 
 /** Preferences of this device. */
 export async function loadPreferences(): Promise<void> {
-  preferences.set({ ...preferences.get(), ...(await readStored<Partial<Preferences>>(KEY)) })
+  change({ ...preferences.get(), ...(await readStored<Partial<Preferences>>(KEY)) })
 }
 
 export function usePreference<Name extends keyof Preferences>(
@@ -43,7 +56,7 @@ export function useNotifiedBy(serverId: string): boolean {
 
 function setPreference<Name extends keyof Preferences>(name: Name, value: Preferences[Name]): void {
   const next = { ...preferences.get(), [name]: value }
-  preferences.set(next)
+  change(next)
   // One that cannot be kept holds until the app is closed.
   AsyncStorage.setItem(KEY, JSON.stringify(next)).catch(() => {})
 }

@@ -1,5 +1,5 @@
 import { OncueError } from '@oncue/sdk'
-import { expect, it } from 'vitest'
+import { expect, it, vi } from 'vitest'
 import { describeProblem } from './describe-problem.ts'
 
 it.each([
@@ -51,12 +51,13 @@ it('says what to do, in the words of the error', () => {
 })
 
 it('tells of a job that is gone when it was enqueued', () => {
-  const at = new Date(2026, 9, 3, 14, 5)
+  vi.stubEnv('TZ', 'Europe/Berlin')
+  const at = new Date('2026-10-03T12:05:00Z')
   const hex = at.getTime().toString(16).padStart(12, '0')
   const id = `${hex.slice(0, 8)}-${hex.slice(8)}-7c3a-9d2e-5b8a4f1e6d70`
   const { text } = describeProblem(new OncueError('JOB_NOT_FOUND', `There is no job "${id}"`))
   expect(text).toBe(
-    `No job ${id}: it was enqueued on 3 Oct 2026, 14:05, and finished jobs are kept for a limited time.`,
+    `No job ${id}: it was enqueued on 3 Oct 2026, 14:05\u00a0UTC+2, and finished jobs are kept for a limited time.`,
   )
 })
 

@@ -39,13 +39,13 @@ describe('until when to snooze', () => {
 
   it('ends at nine the next day', () => {
     const evening = new Date(2026, 10, 15, 22, 30)
-    expect(labelsAt(evening)).toEqual(['15 minutes', '1 hour', '8 hours', 'Until tomorrow, 9:00'])
+    expect(labelsAt(evening)).toEqual(['15 minutes', '1 hour', '8 hours', 'Until tomorrow morning'])
     expect(snoozeChoices(evening.getTime())[3]?.until).toEqual(new Date(2026, 10, 16, 9))
   })
 
   it('means the coming morning to a person who was woken at night', () => {
     const night = new Date(2026, 10, 16, 3, 12)
-    expect(labelsAt(night)[3]).toBe('Until 9:00 this morning')
+    expect(labelsAt(night)[3]).toBe('Until this morning')
     expect(snoozeChoices(night.getTime())[3]?.until).toEqual(new Date(2026, 10, 16, 9))
   })
 })

@@ -104,6 +104,7 @@ export interface SnoozeChoice {
 }
 
 const MINUTE = 60_000
+/** Of this device, in whatever zone times are shown. */
 const MORNING = 9
 /** Before this hour, the next morning is today's. */
 const DAWN = 6
@@ -117,7 +118,7 @@ export function snoozeChoices(now: number): readonly SnoozeChoice[] {
     { label: '15 minutes', until: new Date(now + 15 * MINUTE) },
     { label: '1 hour', until: new Date(now + 60 * MINUTE) },
     { label: '8 hours', until: new Date(now + 480 * MINUTE) },
-    { label: isNight ? 'Until 9:00 this morning' : 'Until tomorrow, 9:00', until: morning },
+    { label: isNight ? 'Until this morning' : 'Until tomorrow morning', until: morning },
   ]
 }
 

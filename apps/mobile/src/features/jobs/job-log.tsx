@@ -2,7 +2,8 @@ import { useState } from 'react'
 import { StyleSheet, View } from 'react-native'
 import { Button } from '../../components/ui/button.tsx'
 import { Text } from '../../components/ui/text.tsx'
-import { count, timeOfDay } from '../../lib/format.ts'
+import { clockSeconds, count } from '../../lib/format.ts'
+import { zoneOf } from '../../lib/time-zone.ts'
 import { space } from '../../theme/tokens.ts'
 import { Card, Section } from './section.tsx'
 import type { LogLine } from './timeline.ts'
@@ -13,9 +14,19 @@ const SHOWN = 50
 /** The lines that the job's handler logged. */
 export function JobLog({ lines }: { readonly lines: readonly LogLine[] }) {
   const [isAll, setAll] = useState(false)
+  const [first] = lines
   const hidden = isAll ? 0 : Math.max(0, lines.length - SHOWN)
   return (
-    <Section title="Log">
+    <Section
+      title="Log"
+      action={
+        first && (
+          <Text variant="small" color="textMuted">
+            Times in {zoneOf(first.at)}
+          </Text>
+        )
+      }
+    >
       <Card>
         {hidden > 0 && (
           <Button
@@ -28,7 +39,7 @@ export function JobLog({ lines }: { readonly lines: readonly LogLine[] }) {
           {lines.slice(hidden).map(({ version, at, level, message, fields }) => (
             <Text key={version} variant="code" selectable color={COLORS[level]}>
               <Text variant="code" color="textMuted">
-                {timeOfDay(at)}:{String(at.getSeconds()).padStart(2, '0')}{' '}
+                {clockSeconds(at)}{' '}
               </Text>
               {level === 'info' || level === 'debug' ? '' : `${level}: `}
               {message}

@@ -1,22 +1,31 @@
-import { day, timeOfDay } from '../../lib/format.ts'
+import { clock, clockSeconds, day, isSameDay } from '../../lib/format.ts'
+import { zoneOf } from '../../lib/time-zone.ts'
 
 /** A non-breaking space. */
 const FIXED = '\u00a0'
 
-/** "03:00, then 04:00, 05:00", of this device's time zone; the day where it is not that of the one before. */
+/** "03:00, then 04:00, 05:00 UTC+1"; the day where it is not that of the one before. */
 export function runsInWords(runs: readonly Date[], now: number): string {
-  const [first, ...rest] = runs.map((run, index) => momentOf(run, runs[index - 1] ?? new Date(now)))
-  return rest.length === 0 ? (first ?? '') : `${first}, ${thenInWords(runs)}`
+  const [first, ...rest] = momentsOf(runs, new Date(now))
+  return rest.length === 0 ? (first ?? '') : `${first}, then ${rest.join(', ')}`
 }
 
-/** "then 04:00, 05:00": all but the first. */
+/** "then 04:00, 05:00 UTC+1": all but the first. */
 export function thenInWords(runs: readonly Date[]): string {
-  const rest = runs.slice(1).map((run, index) => momentOf(run, runs[index] ?? run))
-  return rest.length === 0 ? '' : `then ${rest.join(', ')}`
+  const [first = new Date(), ...rest] = runs
+  return rest.length === 0 ? '' : `then ${momentsOf(rest, first).join(', ')}`
 }
 
-function momentOf(run: Date, before: Date): string {
-  const seconds = run.getSeconds()
-  const time = timeOfDay(run) + (seconds === 0 ? '' : `:${String(seconds).padStart(2, '0')}`)
-  return run.toDateString() === before.toDateString() ? time : `${day(run)} ${time}`.replaceAll(' ', FIXED)
+/** The zone once, at the end, unless summer time begins or ends in between. */
+function momentsOf(runs: readonly Date[], before: Date): string[] {
+  return runs.map((run, index) => {
+    const next = runs[index + 1]
+    const isLastOfZone = next === undefined || zoneOf(next) !== zoneOf(run)
+    const words = [
+      !isSameDay(run, runs[index - 1] ?? before) && day(run),
+      run.getSeconds() === 0 ? clock(run) : clockSeconds(run),
+      isLastOfZone && zoneOf(run),
+    ]
+    return words.filter(Boolean).join(' ').replaceAll(' ', FIXED)
+  })
 }

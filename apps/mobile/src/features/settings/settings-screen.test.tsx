@@ -1,8 +1,11 @@
 import type { TestAnswers } from '@oncue/sdk/testing'
+import AsyncStorage from '@react-native-async-storage/async-storage'
+import { router } from 'expo-router'
 import { act, fireEvent, waitFor } from 'expo-router/testing-library'
 import { deviceOf } from '../../testing/admin.ts'
 import { minutesAgo } from '../../testing/alerts.ts'
-import { renderApp } from '../../testing/render-app.tsx'
+import { healthOf, queueOf } from '../../testing/health.ts'
+import { offline, renderApp } from '../../testing/render-app.tsx'
 
 const ID = '0199a000-0000-7000-8000-00000000000d'
 const nobody = { 'devices.list': () => [] } as const
@@ -21,6 +24,30 @@ describe('Settings', () => {
     fireEvent.press(await screen.findByLabelText('Dark'))
     expect(await screen.findByRole('radio', { name: 'Dark', checked: true })).toBeVisible()
     fireEvent.press(screen.getByLabelText('System'))
+  })
+
+  it('show all times in UTC when told so, also on pages that are open, and keep that', async () => {
+    const paused = { at: new Date('2026-11-16T03:12:00Z'), by: null, until: null }
+    const { screen } = await renderApp('/queues/mail', {
+      answers: {
+        ...nobody,
+        'health.get': () => healthOf({ queues: [queueOf('mail', { state: 'paused', paused })] }),
+        'jobs.stats': offline,
+        'jobs.series': () => [],
+        'jobs.failures': () => [],
+        'workers.list': () => [],
+      },
+    })
+    expect(await screen.findByText(/^Since 16 Nov, 04:12:00.UTC\+1\./)).toBeVisible()
+    act(() => router.push('/settings'))
+    fireEvent.press(await screen.findByRole('radio', { name: 'UTC' }))
+    expect(screen.getByText(/^Now \d\d:\d\d.UTC$/)).toBeVisible()
+    act(() => router.back())
+    expect(await screen.findByText(/^Since 16 Nov, 03:12:00.UTC\./)).toBeVisible()
+    expect(await AsyncStorage.getItem('oncue.preferences')).toMatch(/"times":"utc"/)
+    act(() => router.push('/settings'))
+    fireEvent.press(await screen.findByRole('radio', { name: 'Local' }))
+    expect(screen.getByText(/^Now \d\d:\d\d.UTC\+[12]$/)).toBeVisible()
   })
 
   it('say who one is, and which versions talk', async () => {

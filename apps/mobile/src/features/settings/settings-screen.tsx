@@ -1,5 +1,6 @@
 import { useRouter } from 'expo-router'
-import { Platform } from 'react-native'
+import type { ReactNode } from 'react'
+import { Platform, StyleSheet, View } from 'react-native'
 import { ADMINISTRATION, type Destination, MORE } from '../../components/shell/destinations.ts'
 import { Page } from '../../components/shell/page.tsx'
 import { Icon } from '../../components/ui/icon.tsx'
@@ -7,9 +8,12 @@ import { Row } from '../../components/ui/row.tsx'
 import { Segmented } from '../../components/ui/segmented.tsx'
 import { Text } from '../../components/ui/text.tsx'
 import { Toggle } from '../../components/ui/toggle.tsx'
+import { useServerNow } from '../../lib/clock.ts'
+import { timeOfDay } from '../../lib/format.ts'
 import { felt } from '../../lib/haptics.ts'
 import { HOME_SERVER } from '../../lib/home-server.ts'
 import { usePreference } from '../../lib/preferences.ts'
+import { space } from '../../theme/tokens.ts'
 import { useIsWide } from '../../theme/use-theme.ts'
 import { NotificationSettings } from '../notifications/notification-settings.tsx'
 import { About } from './about.tsx'
@@ -22,6 +26,11 @@ const THEMES = [
   { value: 'system', label: 'System' },
   { value: 'light', label: 'Light' },
   { value: 'dark', label: 'Dark' },
+] as const
+
+const ZONES = [
+  { value: 'local', label: 'Local' },
+  { value: 'utc', label: 'UTC' },
 ] as const
 
 /** How the app looks and tells, which servers and devices there are, and the rest of the pages on a phone. */
@@ -71,9 +80,15 @@ function Pages({ title, pages }: PagesProps) {
 function Appearance() {
   const [theme, setTheme] = usePreference('theme')
   const [haptics, setHaptics] = usePreference('haptics')
+  const [times, setTimes] = usePreference('times')
   return (
     <>
-      <Segmented label="Theme" options={THEMES} value={theme} onChange={setTheme} />
+      <Choice label="Theme">
+        <Segmented label="Theme" options={THEMES} value={theme} onChange={setTheme} />
+      </Choice>
+      <Choice label="Times" help={`Now ${timeOfDay(new Date(useServerNow()))}`}>
+        <Segmented label="Times" options={ZONES} value={times} onChange={setTimes} />
+      </Choice>
       {Platform.OS !== 'web' && (
         <Toggle
           label="Haptics"
@@ -88,3 +103,36 @@ function Appearance() {
     </>
   )
 }
+
+interface ChoiceProps {
+  readonly label: string
+  readonly help?: string
+  readonly children: ReactNode
+}
+
+function Choice({ label, help, children }: ChoiceProps) {
+  return (
+    <View style={styles.choice}>
+      <View style={styles.words}>
+        <Text>{label}</Text>
+        {help !== undefined && (
+          <Text variant="small" color="textMuted">
+            {help}
+          </Text>
+        )}
+      </View>
+      {children}
+    </View>
+  )
+}
+
+const styles = StyleSheet.create({
+  choice: {
+    flexDirection: 'row',
+    flexWrap: 'wrap',
+    alignItems: 'center',
+    justifyContent: 'space-between',
+    gap: space.s,
+  },
+  words: { flexShrink: 1 },
+})
