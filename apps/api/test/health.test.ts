@@ -219,8 +219,8 @@ describe.each(DIALECTS)('health on %s', (dialect) => {
     // They ended half a minute ago. Five minutes are counted, of which the current one has just begun.
     expect(here.now.getTime() % MINUTE).toBe(0)
     expect(sync?.throughput).toBe(Math.round((21 / 4) * 100) / 100)
-    expect(sync?.spark.completed.slice(-3)).toEqual([0, 18, 0])
-    expect(sync?.spark.failed.slice(-3)).toEqual([0, 3, 0])
+    expect(sync?.spark.throughput.slice(-3)).toEqual([0, 21 / 5, 21 / 4])
+    expect(sync?.spark.failureRate.slice(-3)).toEqual([0, 0.1429, 0.1429])
     expect(health).toMatchObject({
       backlog: { value: 9 },
       oldestWaiting: { value: waitingSince },
@@ -345,7 +345,26 @@ describe.each(DIALECTS)('health on %s', (dialect) => {
     expect(queues).toMatchObject([{ state: 'stalled', capacity: 0 }])
   })
 
-  it('draws its sparklines from the samples of every minute', async () => {
+  it('measures each sparkline over the same time as the number beside it', async () => {
+    const here = await Installation.on(dialect)
+    await here.attend(['mail'])
+    await here.end('mail', { completed: 15, failed: 5 })
+    for (const minutes of [3, 3, 8, 8]) {
+      await here.advance(minutes * MINUTE)
+      const { throughput, failureRate, queues } = await here.health()
+      const [mail] = queues
+      expect(throughput.spark.at(-1)).toBe(throughput.value)
+      expect(mail?.spark.throughput.at(-1)).toBe(mail?.throughput)
+      expect(failureRate.spark.at(-1)).toBe(failureRate.value ?? 0)
+      expect(mail?.spark.failureRate.at(-1)).toBe(mail?.failureRate ?? 0)
+    }
+    const { throughput, failureRate } = await here.health()
+    // 20 jobs in one minute are 4 a minute for as long as that is one of the last 5, and fail at 25% for 15.
+    expect(throughput.spark.filter((value) => value > 0)).toEqual([4, 4, 4, 4, 4])
+    expect(failureRate.spark.filter((value) => value > 0)).toEqual(new Array(15).fill(0.25))
+  })
+
+  it('draws its sparklines from the looks of every minute', async () => {
     const here = await Installation.on(dialect)
     await here.attend(['mail'], 5)
     const recorder = new GaugeRecorder(here)

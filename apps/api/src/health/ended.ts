@@ -34,24 +34,30 @@ export class Ended {
     this.lost[at] = (this.lost[at] ?? 0) + failed
   }
 
-  /** Failed runs and all runs of the last minutes. */
-  last(minutes: number): { readonly failed: number; readonly ran: number } {
-    const failed = sum(this.failed.slice(-minutes))
-    return { failed, ran: failed + sum(this.completed.slice(-minutes)) }
+  /** Failed runs and all runs of the last minutes, as of now or as of some minutes ago. */
+  last(minutes: number, ago = 0): { readonly failed: number; readonly ran: number } {
+    const failed = sum(within(this.failed, minutes, ago))
+    return { failed, ran: failed + sum(within(this.completed, minutes, ago)) }
   }
 
   /** Finished jobs per minute over the last minutes. The current one counts for the part that has passed. */
-  throughput(minutes: number, now: Date): number {
-    const ofThisMinute = (now.getTime() % MINUTE_MS) / MINUTE_MS
-    const finished = sum(this.completed.slice(-minutes)) + sum(this.lost.slice(-minutes))
-    return finished / (minutes - 1 + ofThisMinute)
+  throughput(minutes: number, now: Date, ago = 0): number {
+    const ofLast = ago > 0 ? 1 : (now.getTime() % MINUTE_MS) / MINUTE_MS
+    const finished = sum(within(this.completed, minutes, ago)) + sum(within(this.lost, minutes, ago))
+    return finished / (minutes - 1 + ofLast)
   }
 
   /** From 0 to 1; null when nothing ran. */
-  failureRate(minutes: number): number | null {
-    const { failed, ran } = this.last(minutes)
+  failureRate(minutes: number, ago = 0): number | null {
+    const { failed, ran } = this.last(minutes, ago)
     return ran === 0 ? null : failed / ran
   }
+}
+
+/** So many minutes, the last of them so many minutes ago. */
+function within(counts: readonly number[], minutes: number, ago: number): readonly number[] {
+  const end = counts.length - ago
+  return counts.slice(Math.max(0, end - minutes), end)
 }
 
 const sum = (counts: readonly number[]) => counts.reduce((total, count) => total + count, 0)

@@ -31,8 +31,6 @@ export function measure(facts: Facts): Omit<Health, 'dialect' | 'version' | 'env
   const queues = measureQueues(facts, spark)
   const { waiting = 0, oldestWaiting = null, paused = null, limit = null } = facts.own ?? {}
   const delivery = { waiting, oldestWaiting, paused, limit }
-  const ran = whole.completed.map((completed, minute) => completed + (whole.failed[minute] ?? 0))
-  const finished = whole.completed.map((completed, minute) => completed + (whole.lost[minute] ?? 0))
   return {
     now,
     summary: summarize({ now, queues, workersAlive: latest.whole.workers, delivery }),
@@ -41,16 +39,8 @@ export function measure(facts: Facts): Omit<Health, 'dialect' | 'version' | 'env
       spark: spark((sample) => Math.trunc(sample.whole.oldestMs / 1_000)),
     },
     backlog: { value: latest.whole.waiting, spark: spark((sample) => sample.whole.waiting) },
-    throughput: {
-      value: rounded(whole.throughput(THROUGHPUT_MINUTES, now)),
-      spark: finished.slice(-SPARK_MINUTES),
-    },
-    failureRate: {
-      value: whole.failureRate(FAILURE_MINUTES),
-      spark: ran
-        .map((count, minute) => (count === 0 ? 0 : (whole.failed[minute] ?? 0) / count))
-        .slice(-SPARK_MINUTES),
-    },
+    throughput: { value: rounded(whole.throughput(THROUGHPUT_MINUTES, now)), spark: throughputs(whole, now) },
+    failureRate: { value: whole.failureRate(FAILURE_MINUTES), spark: failureRates(whole) },
     workers: {
       alive: latest.whole.workers,
       missing: workers.length - latest.whole.workers,
@@ -91,8 +81,8 @@ function measureQueues(facts: Facts, spark: Spark): QueueHealth[] {
       failureRate: ended.failureRate(FAILURE_MINUTES),
       failedLastHour: ended.lost.reduce((sum, count) => sum + count, 0),
       spark: {
-        completed: ended.completed.slice(-SPARK_MINUTES),
-        failed: ended.failed.slice(-SPARK_MINUTES),
+        throughput: throughputs(ended, now),
+        failureRate: failureRates(ended),
         waiting: spark((sample) => gaugeIn(sample, queue).waiting),
       },
     }
@@ -132,5 +122,16 @@ function shortened({ firstSeen, trend, sample, ...group }: FailureGroup): Health
     message: message.slice(0, MESSAGE_LENGTH),
   }
 }
+
+/** What the number beside it was, minute by minute: measured over the same time. */
+const throughputs = (ended: Ended, now: Date) =>
+  minuteByMinute((ago) => rounded(ended.throughput(THROUGHPUT_MINUTES, now, ago)))
+
+/** Likewise; 0 where nothing ran. */
+const failureRates = (ended: Ended) =>
+  minuteByMinute((ago) => Math.round((ended.failureRate(FAILURE_MINUTES, ago) ?? 0) * 10_000) / 10_000)
+
+const minuteByMinute = (value: (ago: number) => number) =>
+  Array.from({ length: SPARK_MINUTES }, (_, minute) => value(SPARK_MINUTES - 1 - minute))
 
 const rounded = (value: number) => Math.round(value * 100) / 100

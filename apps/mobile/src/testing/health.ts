@@ -29,7 +29,7 @@ export function queueOf(queue: string, differs: Partial<QueueHealth> = {}): Queu
       failureRate: 0,
       drainMs: null,
     },
-    ...{ failedLastHour: 0, spark: { completed: spark(12), failed: spark(), waiting: spark() } },
+    ...{ failedLastHour: 0, spark: { throughput: spark(12), failureRate: spark(), waiting: spark() } },
     ...differs,
   }
 }

@@ -36,11 +36,13 @@ const queueHealthSchema = queueOverviewSchema.extend({
       'share of runs that failed, including retried ones, 0 to 1, over the last 15 min; null: nothing ran',
     ),
   failedLastHour: z.int().describe('jobs that failed permanently'),
-  spark: z.object({ completed: sparkSchema, failed: sparkSchema, waiting: sparkSchema }),
+  spark: z
+    .object({ throughput: sparkSchema, failureRate: sparkSchema, waiting: sparkSchema })
+    .describe('the same numbers as they were, minute by minute; a rate is 0 where nothing ran'),
 })
 export type QueueHealth = z.output<typeof queueHealthSchema>
 
-/** A number of the home screen, minute by minute. */
+/** A number of the home screen, and what it was minute by minute, measured over the same time. */
 const tile = <Value extends z.ZodType>(value: Value) => z.object({ value, spark: sparkSchema })
 
 /** The state of the whole installation: what a person on call looks at first. */

@@ -29,7 +29,7 @@ export function TroubleRow({ queue }: { readonly queue: QueueHealth }) {
       trailing={
         <View style={styles.spark}>
           <Sparkline
-            values={state === 'failing' ? spark.failed : spark.waiting}
+            values={state === 'failing' ? spark.failureRate : spark.waiting}
             height={28}
             isBad={state !== 'paused'}
           />

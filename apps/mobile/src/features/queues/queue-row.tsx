@@ -41,7 +41,7 @@ export function QueueRow({ queue, onPress, onPause, onResume, isCurrent = false 
                 {oldestWaiting ? <Age from={oldestWaiting} /> : '–'}
               </Text>
               <View style={styles.spark}>
-                <Sparkline values={spark.completed} height={22} />
+                <Sparkline values={spark.waiting} height={22} />
               </View>
             </View>
           }

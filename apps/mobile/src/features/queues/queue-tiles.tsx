@@ -35,8 +35,8 @@ export function QueueTiles({ queue, thresholds }: QueueTilesProps) {
           label="Throughput"
           value={rate(throughput)}
           unit="/min"
-          trend="over 5 min"
-          spark={spark.completed}
+          trend={'over 5\u202fmin'}
+          spark={spark.throughput}
           size="small"
         />
       </Place>
@@ -44,9 +44,10 @@ export function QueueTiles({ queue, thresholds }: QueueTilesProps) {
         <Tile
           label="Failure rate"
           value={failureRate === null ? '–' : percent(failureRate)}
-          trend={failureTrend(queue, isFailing, thresholds.failureRate)}
+          trend={failureTrend(failureRate, thresholds.failureRate)}
           isBad={isFailing}
-          spark={spark.failed}
+          spark={spark.failureRate}
+          threshold={thresholds.failureRate}
           size="small"
         />
       </Place>
@@ -94,10 +95,9 @@ function laterOf({ scheduled, blocked, throttled }: QueueHealth): string {
   return parts.join(', ') || 'ready to run'
 }
 
-function failureTrend({ failureRate, failedLastHour }: QueueHealth, isFailing: boolean, limit: number) {
-  if (isFailing) return `over ${percent(limit)}`
+function failureTrend(failureRate: number | null, limit: number): string {
   if (failureRate === null) return 'nothing ran in 15\u202fmin'
-  return `${number(failedLastHour)} in 1\u202fh`
+  return failureRate >= limit ? `over ${percent(limit)} in 15\u202fmin` : 'over 15\u202fmin'
 }
 
 function Place({ children }: { readonly children: React.ReactNode }) {
@@ -106,6 +106,6 @@ function Place({ children }: { readonly children: React.ReactNode }) {
 
 const styles = StyleSheet.create({
   tiles: { flexDirection: 'row', flexWrap: 'wrap', gap: space.m },
-  place: { flexGrow: 1, flexBasis: 150, minWidth: 150 },
+  place: { flexGrow: 1, flexBasis: 130, minWidth: 130 },
   across: { flexBasis: '100%' },
 })
