@@ -1,39 +1,30 @@
 import type { Page } from 'playwright-core'
 
-/** Text of twice the size, and nothing else, as those have who set that in their system: from the next page on. */
-export async function enlargeText(page: Page): Promise<void> {
-  await page.addInitScript(() => {
-    const twice = (css: string) =>
-      css.replace(/((?:font-size|line-height):\s*)([\d.]+)px/g, (_, name, px) => `${name}${Number(px) * 2}px`)
+/** The usual size of text in browsers, in px. */
+export const USUAL_SIZE = 16
 
-    // What react-native-web makes classes of.
-    const insert = CSSStyleSheet.prototype.insertRule
-    CSSStyleSheet.prototype.insertRule = function (rule, index) {
-      return insert.call(this, twice(rule), index)
-    }
+/** Text of another size, and nothing else, as those have who set that in their browser: from the next page on. */
+export async function enlargeText(page: Page, size = 2 * USUAL_SIZE): Promise<void> {
+  await page.addInitScript((px) => {
+    const grow = () => document.documentElement?.style.setProperty('font-size', `${px}px`)
+    // Before the app: it reads the size when it starts.
+    grow()
+    document.addEventListener('DOMContentLoaded', grow)
+  }, size)
+}
 
-    // What an element has for itself; each of the two may be set anew without the other.
-    const grown = new WeakMap<HTMLElement, Record<string, string>>()
-    const grow = (node: Node) => {
-      if (!(node instanceof HTMLElement)) return
-      const known = grown.get(node) ?? {}
-      for (const name of ['fontSize', 'lineHeight'] as const) {
-        const size = node.style[name]
-        if (!size.endsWith('px') || size === known[name]) continue
-        known[name] = node.style[name] = `${Number.parseFloat(size) * 2}px`
+/** The size of each text, in px: a text that has a size of its own is as large on every device. */
+export function findSizes(): { readonly text: string; readonly size: number; readonly line: number }[] {
+  return [...document.querySelectorAll('#root *')]
+    .filter(({ childNodes }) => [...childNodes].some(({ nodeType }) => nodeType === Node.TEXT_NODE))
+    .map((each) => {
+      const { fontSize, lineHeight } = getComputedStyle(each)
+      return {
+        text: each.textContent ?? '',
+        size: Number.parseFloat(fontSize),
+        line: Number.parseFloat(lineHeight),
       }
-      grown.set(node, known)
-    }
-    new MutationObserver((changes) => {
-      for (const { target, addedNodes } of changes) {
-        grow(target)
-        for (const node of addedNodes) {
-          grow(node)
-          if (node instanceof HTMLElement) node.querySelectorAll('[style]').forEach(grow)
-        }
-      }
-    }).observe(document, { subtree: true, childList: true, attributeFilter: ['style'] })
-  })
+    })
 }
 
 /** Text that is cut off by a container that does not scroll sideways, and pages that do scroll sideways. */

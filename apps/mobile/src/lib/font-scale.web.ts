@@ -1,15 +1,16 @@
 import { Observable, useObservable } from './observable.ts'
 
 const SIZE = 100
+const ROOT = 16
 
-/** Browsers that enlarge text alone tell nobody: one letter is watched, which grows with the rest. */
+/** No event tells of a larger font size: one letter is watched, which grows with the rest. */
 const scale = new Observable(1)
 const letter = document.createElement('span')
 letter.textContent = 'M'
 letter.ariaHidden = 'true'
 Object.assign(letter.style, {
   ...{ position: 'absolute', visibility: 'hidden', pointerEvents: 'none' },
-  ...{ fontSize: `${SIZE}px`, lineHeight: `${SIZE}px` },
+  ...{ fontSize: `${SIZE / ROOT}rem`, lineHeight: `${SIZE / ROOT}rem` },
 })
 document.body.append(letter)
 new ResizeObserver(() => scale.set(letter.offsetHeight / SIZE)).observe(letter)

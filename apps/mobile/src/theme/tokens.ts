@@ -1,3 +1,5 @@
+import { textSize } from './text-size.ts'
+
 /** What a colour is for; screens name nothing else. */
 export interface Palette {
   readonly surface: string
@@ -89,10 +91,13 @@ export const TARGET = 48
 /** From this width on there is room for the rail, and for a list beside its detail. */
 export const WIDE = 900
 
+/** From here on there is room for a table of jobs. */
+export const DESK = 1024
+
 export const MONO = 'ui-monospace, SFMono-Regular, Menlo, Consolas, monospace'
 
-/** Sizes grow with the reader's; line heights are multiples, so that nothing is cut at 200 %. */
-export const type = {
+/** In points, at the usual size of text. */
+export const typeScale = {
   hero: { fontSize: 48, lineHeight: 52, fontWeight: '600', letterSpacing: -1.6 },
   display: { fontSize: 30, lineHeight: 36, fontWeight: '600', letterSpacing: -0.7 },
   title: { fontSize: 20, lineHeight: 26, fontWeight: '600', letterSpacing: -0.3 },
@@ -104,7 +109,24 @@ export const type = {
   code: { fontSize: 13, lineHeight: 20, fontWeight: '400', letterSpacing: 0 },
 } as const
 
-export type TypeName = keyof typeof type
+export type TypeName = keyof typeof typeScale
+
+type TypeStyle = Readonly<Record<'fontSize' | 'lineHeight' | 'letterSpacing', number>> & {
+  readonly fontWeight: '400' | '500' | '600'
+}
+
+/** As styles: all sizes grow with the reader's, so that nothing is cut at 200 %. */
+export const type = Object.fromEntries(
+  Object.entries(typeScale).map(([name, { fontSize, lineHeight, letterSpacing, fontWeight }]) => [
+    name,
+    {
+      fontSize: textSize(fontSize),
+      lineHeight: textSize(lineHeight),
+      letterSpacing: textSize(letterSpacing),
+      fontWeight,
+    },
+  ]),
+) as Readonly<Record<TypeName, TypeStyle>>
 
 /** The colour of a tone, and the wash behind it. */
 export function toneOf(palette: Palette, tone: Tone): { readonly ink: string; readonly wash: string } {

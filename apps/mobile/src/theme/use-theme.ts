@@ -3,7 +3,7 @@ import { useWindowDimensions } from 'react-native'
 import { useFontScale } from '../lib/font-scale.ts'
 import { usePreference } from '../lib/preferences.ts'
 import { useSystemIsDark } from '../lib/system-scheme.ts'
-import { dark, light, type Palette, WIDE } from './tokens.ts'
+import { DESK, dark, light, type Palette, WIDE } from './tokens.ts'
 
 export interface Theme {
   readonly isDark: boolean
@@ -21,6 +21,11 @@ export function useTheme(): Theme {
 /** Room for the rail, and for a list beside its detail. */
 export function useIsWide(): boolean {
   return useWindowDimensions().width >= WIDE
+}
+
+/** Room for a table of jobs. */
+export function useIsDesk(): boolean {
+  return useWindowDimensions().width >= DESK
 }
 
 /** Rows then grow with what they say, and what stood side by side stands one below the other. */

@@ -8,7 +8,8 @@ import { useIsOffline } from '../../lib/connection-provider.tsx'
 import { useFontScale } from '../../lib/font-scale.ts'
 import { useSessionState } from '../../lib/session.ts'
 import { useHealth } from '../../lib/use-health.ts'
-import { radius, space, type } from '../../theme/tokens.ts'
+import { textSize } from '../../theme/text-size.ts'
+import { radius, space, typeScale } from '../../theme/tokens.ts'
 import { useIsWide, useTheme } from '../../theme/use-theme.ts'
 import { Icon } from '../ui/icon.tsx'
 import { IconButton } from '../ui/icon-button.tsx'
@@ -149,7 +150,8 @@ function Goto({ to, isTab = false }: { readonly to: Destination; readonly isTab?
 /** Six tabs share the width of a phone, so their labels scale less than other text. */
 function useTabSize() {
   const share = Math.min(1, MAX_TAB_SCALE / useFontScale())
-  return { fontSize: type.overline.fontSize * share, lineHeight: type.overline.lineHeight * share }
+  const { fontSize, lineHeight } = typeScale.overline
+  return { fontSize: textSize(fontSize * share), lineHeight: textSize(lineHeight * share) }
 }
 
 function useFiring(to: Destination): number {

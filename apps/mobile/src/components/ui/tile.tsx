@@ -2,6 +2,7 @@ import { useState } from 'react'
 import { StyleSheet, View } from 'react-native'
 import { useFontScale } from '../../lib/font-scale.ts'
 import type { Quantity } from '../../lib/format.ts'
+import { textSize } from '../../theme/text-size.ts'
 import { radius, space } from '../../theme/tokens.ts'
 import { useTheme } from '../../theme/use-theme.ts'
 import { numberSize, UNIT } from './number-size.ts'
@@ -46,11 +47,11 @@ export function Tile(props: TileProps) {
       <View style={styles.number} onLayout={({ nativeEvent }) => setWidth(nativeEvent.layout.width)}>
         {parts.map((part, at) => (
           <View key={part.unit} style={[styles.number, at > 0 && { marginLeft: unitSize / 4 }]}>
-            <Text variant="hero" style={{ fontSize, lineHeight: sizes[0] + 4 }}>
+            <Text variant="hero" style={{ fontSize: textSize(fontSize), lineHeight: textSize(sizes[0] + 4) }}>
               {part.value}
             </Text>
             {part.unit !== '' && (
-              <Text variant="title" color="textMuted" style={{ fontSize: unitSize }}>
+              <Text variant="title" color="textMuted" style={{ fontSize: textSize(unitSize) }}>
                 {part.unit}
               </Text>
             )}
