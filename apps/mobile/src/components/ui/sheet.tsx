@@ -2,6 +2,7 @@ import type { ReactNode } from 'react'
 import { Modal, Pressable, ScrollView, StyleSheet, View } from 'react-native'
 import { useSafeAreaInsets } from 'react-native-safe-area-context'
 import { useBack } from '../../lib/use-back.ts'
+import { useDialogFocus } from '../../lib/use-dialog-focus.ts'
 import { radius, space } from '../../theme/tokens.ts'
 import { useReducedMotion } from '../../theme/use-reduced-motion.ts'
 import { useIsWide, useTheme } from '../../theme/use-theme.ts'
@@ -18,15 +19,17 @@ export interface SheetProps {
   readonly footer?: ReactNode
 }
 
-/** From below on a phone, in the middle where there is room. Esc and the back button close it, focus stays inside. */
+/** From below on a phone, in the middle where there is room. Esc and the back button close it, focus stays inside and returns. */
 export function Sheet({ isOpen, title, onClose, children, footer }: SheetProps) {
   const { colors } = useTheme()
   const isWide = useIsWide()
   useBack(isOpen, onClose)
+  const box = useDialogFocus(isOpen)
   const insets = useSafeAreaInsets()
   const animation = useReducedMotion() ? 'none' : isWide ? 'fade' : 'slide'
+  if (!isOpen) return null
   return (
-    <Modal visible={isOpen} transparent animationType={animation} onRequestClose={onClose} aria-label={title}>
+    <Modal visible transparent animationType={animation} onRequestClose={onClose} aria-label={title}>
       <View style={[styles.place, isWide && styles.middle]}>
         {/* Hidden from screen readers and the keyboard, which have the close button. */}
         <Pressable
@@ -36,6 +39,7 @@ export function Sheet({ isOpen, title, onClose, children, footer }: SheetProps) 
           tabIndex={-1}
         />
         <View
+          ref={box}
           style={[
             styles.sheet,
             { backgroundColor: colors.surfaceRaised, paddingBottom: insets.bottom + space.l },
