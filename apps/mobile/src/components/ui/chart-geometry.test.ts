@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { areaOf, lineOf, niceMax, scaleOf } from './chart-geometry.ts'
+import { areaOf, bandsOf, barsOf, lineOf, niceMax, scaleOf } from './chart-geometry.ts'
 
 it.each([
   [0, 1],
@@ -31,4 +31,10 @@ it('leaves a gap where a value is unknown, and draws a dot for a single value', 
 
 it('draws an empty series', () => {
   expect(lineOf([], scaleOf([[]], { width: 10, height: 10 }))).toBe('')
+})
+
+it('stacks bars, each in the middle of its band, and none where there is nothing', () => {
+  const bands = bandsOf(2, 10, { width: 200, height: 100 })
+  expect(barsOf([5, 0], [], bands)).toBe('M14 100V50H86V100Z')
+  expect(barsOf([2, null], [[5, 0]], bands)).toBe('M14 50V30H86V50Z')
 })

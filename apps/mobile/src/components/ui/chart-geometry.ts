@@ -17,7 +17,7 @@ export interface Box {
   readonly threshold?: number
 }
 
-/** From zero, always: a line that starts elsewhere tells lies. */
+/** From edge to edge, and from zero, always: a line that starts elsewhere misleads. */
 export function scaleOf(series: readonly Values[], { width, height, inset = 0, threshold = 0 }: Box): Scale {
   const known = series.flatMap((values) => values.filter((value) => value !== null))
   const max = niceMax(Math.max(threshold * 1.1, ...known, 0))
@@ -29,6 +29,38 @@ export function scaleOf(series: readonly Values[], { width, height, inset = 0, t
     x: (index) => (count === 1 ? width / 2 : (index / (count - 1)) * width),
     y: (value) => bottom - (value / max) * (height - 2 * inset),
   }
+}
+
+/** For an axis: each value has a band of its own, and stands in the middle of it. */
+export function bandsOf(count: number, max: number, { width, height, inset = 0 }: Box): Bands {
+  const band = width / Math.max(1, count)
+  const bottom = height - inset
+  return {
+    max,
+    bottom,
+    band,
+    x: (index) => (index + 0.5) * band,
+    y: (value) => bottom - (value / max) * (height - 2 * inset),
+  }
+}
+
+export interface Bands extends Scale {
+  readonly band: number
+}
+
+const BAR = 0.72
+
+/** A bar for each value, on top of those of the series before it. */
+export function barsOf(values: Values, below: readonly Values[], { x, y, band }: Bands): string {
+  const half = Math.max(1, band * BAR) / 2
+  return values
+    .map((value, index) => {
+      if (!value) return ''
+      const foot = below.reduce((sum, each) => sum + (each[index] ?? 0), 0)
+      const [left, right] = [round(x(index) - half), round(x(index) + half)]
+      return `M${left} ${round(y(foot))}V${round(y(foot + value))}H${right}V${round(y(foot))}Z`
+    })
+    .join('')
 }
 
 /** The next of 1, 2, 5, 10, 20, 50 …: what an axis can be divided into. */

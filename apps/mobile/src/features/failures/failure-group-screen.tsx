@@ -14,7 +14,7 @@ import { Text } from '../../components/ui/text.tsx'
 import { Ago, Until } from '../../components/ui/ticking.tsx'
 import { useLock, useRead } from '../../lib/api.tsx'
 import { serverNow } from '../../lib/clock.ts'
-import { moment, number, shortId, timeOfDay } from '../../lib/format.ts'
+import { number, shortId } from '../../lib/format.ts'
 import { useKeyboard } from '../../lib/use-keyboard.ts'
 import { useOpen } from '../../lib/use-open.ts'
 import { radius, space } from '../../theme/tokens.ts'
@@ -162,21 +162,21 @@ function Shown({ group, window, onWindow }: WindowProps & { readonly group: Fail
         <Segmented label="Time range" options={WINDOW_OPTIONS} value={window} onChange={onWindow} />
         <Chart
           title="Failed"
-          series={[{ name: 'jobs', values: trend, color: 'bad', isArea: true }]}
+          unit="count"
+          series={[{ name: 'jobs', values: trend, color: 'bad', kind: 'bar' }]}
           times={timesOf(trend.length, WINDOWS[window].ms)}
-          format={number}
-          formatTime={window === '1h' ? timeOfDay : (at) => moment(at).slice(0, -3)}
-          height={140}
+          stepMs={WINDOWS[window].ms / trend.length}
+          height={156}
         />
       </View>
     </View>
   )
 }
 
-/** When each part of the trend ended. */
+/** When each part of the trend began. */
 function timesOf(parts: number, ms: number): Date[] {
   const start = serverNow() - ms
-  return Array.from({ length: parts }, (_, index) => new Date(start + ((index + 1) * ms) / parts))
+  return Array.from({ length: parts }, (_, index) => new Date(start + (index * ms) / parts))
 }
 
 function NoneLeft({ window, onWindow }: WindowProps) {

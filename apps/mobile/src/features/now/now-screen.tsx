@@ -1,6 +1,6 @@
 import { useRouter } from 'expo-router'
 import { type ReactNode, useState } from 'react'
-import { StyleSheet, View } from 'react-native'
+import { StyleSheet, useWindowDimensions, View } from 'react-native'
 import { Page } from '../../components/shell/page.tsx'
 import { ReadState } from '../../components/shell/read-state.tsx'
 import { Button } from '../../components/ui/button.tsx'
@@ -11,10 +11,11 @@ import { count, percent } from '../../lib/format.ts'
 import { useHealth } from '../../lib/use-health.ts'
 import { useOpen } from '../../lib/use-open.ts'
 import { radius, space, toneOf } from '../../theme/tokens.ts'
-import { useIsWide, useTheme } from '../../theme/use-theme.ts'
+import { useIsDesk, useIsWide, useTheme } from '../../theme/use-theme.ts'
 import { FailureRow } from '../failures/failure-row.tsx'
 import { IncidentSheet } from '../incident/incident-sheet.tsx'
 import { EndSilence, isSilent } from '../queues/silence.tsx'
+import { NowCharts } from './now-charts.tsx'
 import { NowTiles, TileSkeletons } from './now-tiles.tsx'
 import { Spoken } from './spoken.tsx'
 import { TroubleRow, troubledOf } from './trouble-row.tsx'
@@ -36,15 +37,31 @@ export function NowScreen() {
   )
 }
 
-/** On a phone what is wrong comes before the numbers, which fill its screen. */
+/** From here on charts and what is wrong stand side by side. */
+const BESIDE = 1_400
+
+/** On a phone what is wrong comes before the numbers, which fill its screen; on a desk there are charts too. */
 function Picture({ health }: { readonly health: Health }) {
   const isWide = useIsWide()
+  const isDesk = useIsDesk()
+  const hasRoom = useWindowDimensions().width >= BESIDE
   const isCalm = troubledOf(health.queues).length === 0 && health.failures.length === 0
   const areTilesFirst = isWide || isCalm
+  const isBeside = hasRoom && !isCalm
+  const { thresholds, queues } = health
   return (
     <>
       {areTilesFirst && <NowTiles health={health} />}
-      <Below health={health} />
+      <View style={isBeside ? styles.beside : styles.content}>
+        <View style={isBeside && styles.aside}>
+          <Below health={health} isColumn={isBeside} />
+        </View>
+        {isDesk && queues.length > 0 && (
+          <View style={isBeside && styles.main}>
+            <NowCharts thresholds={thresholds} />
+          </View>
+        )}
+      </View>
       {!areTilesFirst && <NowTiles health={health} />}
     </>
   )
@@ -121,8 +138,14 @@ function rateOverLimit({ failureRate, thresholds }: Health): number | null {
 
 const failedInWords = (rate: number) => `${percent(rate)} of runs failed in the last 15 min`
 
-function Below({ health }: { readonly health: Health }) {
-  const isWide = useIsWide()
+interface BelowProps {
+  readonly health: Health
+  /** One below the other. */
+  readonly isColumn: boolean
+}
+
+function Below({ health, isColumn }: BelowProps) {
+  const isInColumns = useIsWide() && !isColumn
   const openGroup = useOpen('fingerprint')
   const troubled = troubledOf(health.queues)
   const { failures, queues } = health
@@ -137,13 +160,17 @@ function Below({ health }: { readonly health: Health }) {
       />
     )
   return (
-    <View style={[styles.sections, isWide && styles.columns]}>
-      <Section title="Queues with problems" fine={troubled.length === 0 && 'Every queue is fine.'}>
+    <View style={[styles.sections, isInColumns && styles.columns]}>
+      <Section
+        title="Queues with problems"
+        isInColumns={isInColumns}
+        fine={troubled.length === 0 && 'Every queue is fine.'}
+      >
         {troubled.map((queue) => (
           <TroubleRow key={queue.queue} queue={queue} />
         ))}
       </Section>
-      <Section title="Errors" fine={failures.length === 0 && noErrors(failureRate)}>
+      <Section title="Errors" isInColumns={isInColumns} fine={failures.length === 0 && noErrors(failureRate)}>
         {failures.map((group) => (
           <FailureRow key={group.fingerprint} group={group} onPress={() => openGroup(group.fingerprint)} />
         ))}
@@ -162,13 +189,13 @@ interface SectionProps {
   readonly title: string
   /** Shown when there is nothing to list. */
   readonly fine: string | false
+  readonly isInColumns: boolean
   readonly children: ReactNode
 }
 
-function Section({ title, fine, children }: SectionProps) {
-  const isWide = useIsWide()
+function Section({ title, fine, isInColumns, children }: SectionProps) {
   return (
-    <View style={[styles.section, isWide && styles.column]}>
+    <View style={[styles.section, isInColumns && styles.column]}>
       <View style={styles.heading}>
         <Text variant="heading" level={2}>
           {title}
@@ -197,6 +224,10 @@ function Calm({ icon, text }: { readonly icon: 'good' | 'idle'; readonly text: s
 
 const styles = StyleSheet.create({
   content: { gap: space.l },
+  // What is wrong is read first, and stands at the side of a page that is read from left to right.
+  beside: { flexDirection: 'row-reverse', alignItems: 'flex-start' },
+  aside: { flexGrow: 1, flexShrink: 1, flexBasis: 0, minWidth: 0 },
+  main: { flexGrow: 2, flexShrink: 1, flexBasis: 0, minWidth: 0 },
   sentence: {
     flexDirection: 'row',
     flexWrap: 'wrap',

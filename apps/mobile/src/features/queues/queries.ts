@@ -1,14 +1,27 @@
 import type { Outputs } from '@oncue/sdk'
 import type { Read } from '../../lib/api.tsx'
 import { serverNow } from '../../lib/clock.ts'
-import { rangeOf, type Series, type SpanName, seriesOf } from './series.ts'
+import { type Gauges, gaugesOf, rangeOf, type Series, type SpanName, seriesOf } from './series.ts'
 
-/** What became of its jobs over time, up to the last whole step. */
-export const queueSeries = (queue: string, span: SpanName): Read<Series> => ({
+/** Of one queue, or of all of them. */
+const scopeOf = (queue: string | null) => (queue === null ? {} : { queue })
+
+/** What became of jobs over time, up to the last whole step. */
+export const runSeries = (queue: string | null, span: SpanName): Read<Series> => ({
   key: ['jobs.series', queue, span],
   async call(client, options) {
     const range = rangeOf(span, serverNow())
-    return seriesOf(await client.jobs.series({ queue, ...range }, options), range)
+    return seriesOf(await client.jobs.series({ ...scopeOf(queue), ...range }, options), range)
+  },
+  everyMs: 30_000,
+})
+
+/** How much waited, and for how long, likewise. */
+export const gaugeSeries = (queue: string | null, span: SpanName): Read<Gauges> => ({
+  key: ['jobs.gauges', queue, span],
+  async call(client, options) {
+    const range = rangeOf(span, serverNow())
+    return gaugesOf(await client.jobs.gauges({ ...scopeOf(queue), ...range }, options), range)
   },
   everyMs: 30_000,
 })
@@ -32,3 +45,6 @@ export const workers: Read<Outputs['workers']['list']> = {
   call: (client, options) => client.workers.list(undefined, options),
   everyMs: 10_000,
 }
+
+/** The same, for the marks of charts, which change with a deploy. */
+export const deploys: Read<Outputs['workers']['list']> = { ...workers, everyMs: 60_000 }

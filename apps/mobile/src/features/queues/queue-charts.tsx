@@ -1,16 +1,18 @@
-import { useState } from 'react'
+import { type ReactNode, useState } from 'react'
 import { StyleSheet, View } from 'react-native'
 import { ReadState } from '../../components/shell/read-state.tsx'
-import { Chart } from '../../components/ui/chart.tsx'
+import { Chart, type ChartMark } from '../../components/ui/chart.tsx'
+import { ChartGrid } from '../../components/ui/chart-grid.tsx'
 import { Segmented } from '../../components/ui/segmented.tsx'
 import { Skeleton } from '../../components/ui/skeleton.tsx'
 import { Text } from '../../components/ui/text.tsx'
 import { useRead } from '../../lib/api.tsx'
-import { duration, rate, timeOfDay } from '../../lib/format.ts'
-import { radius, space } from '../../theme/tokens.ts'
-import { useTheme } from '../../theme/use-theme.ts'
-import { queueSeries } from './queries.ts'
-import { isNear, type Series, SPANS, type SpanName } from './series.ts'
+import { duration } from '../../lib/format.ts'
+import { space } from '../../theme/tokens.ts'
+import { useIsDesk } from '../../theme/use-theme.ts'
+import { deploysOf } from './deploys.ts'
+import { deploys, gaugeSeries, runSeries } from './queries.ts'
+import { type Gauges, isNear, type Series, SPANS, type SpanName } from './series.ts'
 
 const OPTIONS = Object.entries(SPANS).map(([value, { label }]) => ({ value: value as SpanName, label }))
 
@@ -19,76 +21,125 @@ export interface QueueChartsProps {
   readonly lateAfterMs: number | undefined
 }
 
-/** Throughput, failures and latency over an hour or a day. */
+/** Runs and latency over an hour or a day; where there is room, what waited too. */
 export function QueueCharts({ queue, lateAfterMs }: QueueChartsProps) {
   const [span, setSpan] = useState<SpanName>('1h')
-  const read = useRead(queueSeries(queue, span))
+  const isDesk = useIsDesk()
+  const read = useRead(runSeries(queue, span))
+  const gauges = useRead({ ...gaugeSeries(queue, span), enabled: isDesk }).data
+  const common = useChartStyle(queue)
+  return (
+    <OverTime span={span} onSpan={setSpan}>
+      <ReadState read={read} skeleton={<Skeleton height={220} />}>
+        {(series) => (
+          <ChartGrid>
+            <RunsChart {...{ series, span, ...common }} />
+            {isDesk && gauges && <WaitingChart {...{ gauges, ...common }} />}
+            <Chart
+              title="Wait to start"
+              unit="duration"
+              times={series.times}
+              stepMs={series.stepMs}
+              series={percentiles(series.wait)}
+              threshold={lateThreshold(lateAfterMs, series.wait.p50, series.wait.p95)}
+              {...common}
+            />
+            <Chart
+              title="Run time"
+              unit="duration"
+              times={series.times}
+              stepMs={series.stepMs}
+              series={percentiles(series.run)}
+              {...common}
+            />
+          </ChartGrid>
+        )}
+      </ReadState>
+    </OverTime>
+  )
+}
+
+interface OverTimeProps {
+  readonly span: SpanName
+  readonly onSpan: (span: SpanName) => void
+  readonly children: ReactNode
+}
+
+/** Charts below their heading, and how far back they look. */
+export function OverTime({ span, onSpan, children }: OverTimeProps) {
   return (
     <View style={styles.charts}>
       <View style={styles.head}>
         <Text variant="heading" level={2}>
           Over time
         </Text>
-        <Segmented label="Time range" options={OPTIONS} value={span} onChange={setSpan} />
+        <Segmented label="Time range" options={OPTIONS} value={span} onChange={onSpan} />
       </View>
-      <ReadState read={read} skeleton={<Skeleton height={220} />}>
-        {(series) => <Charts series={series} lateAfterMs={lateAfterMs} />}
-      </ReadState>
-    </View>
-  )
-}
-
-function Charts({
-  series,
-  lateAfterMs,
-}: { readonly series: Series } & Pick<QueueChartsProps, 'lateAfterMs'>) {
-  const { times, completed, failed, wait, run } = series
-  const common = { times, formatTime: timeOfDay, height: 140 }
-  const isThresholdNear = lateAfterMs !== undefined && isNear(lateAfterMs, wait.p50, wait.p95)
-  return (
-    <>
-      <Card>
-        <Chart
-          title="Runs per minute"
-          series={[
-            { name: 'completed', values: completed, color: 'accent', isArea: true },
-            { name: 'failed', values: failed, color: 'bad', isDashed: true },
-          ]}
-          format={rate}
-          {...common}
-        />
-      </Card>
-      <Card>
-        <Chart
-          title="Wait to start"
-          series={percentiles(wait)}
-          format={duration}
-          {...(isThresholdNear && {
-            threshold: { value: lateAfterMs, label: `late after ${duration(lateAfterMs)}` },
-          })}
-          {...common}
-        />
-      </Card>
-      <Card>
-        <Chart title="Run time" series={percentiles(run)} format={duration} {...common} />
-      </Card>
-    </>
-  )
-}
-
-const percentiles = ({ p50, p95 }: Series['wait']) => [
-  { name: 'p50', values: p50, color: 'accent' as const },
-  { name: 'p95', values: p95, color: 'warn' as const, isDashed: true },
-]
-
-function Card({ children }: { readonly children: React.ReactNode }) {
-  const { colors } = useTheme()
-  return (
-    <View style={[styles.card, { backgroundColor: colors.surfaceRaised, borderColor: colors.line }]}>
       {children}
     </View>
   )
 }
+
+interface ChartStyle {
+  readonly height: number
+  readonly marks: readonly ChartMark[]
+}
+
+/** Large on a desk; deploys are marked everywhere. */
+export function useChartStyle(queue: string | null): ChartStyle {
+  const isDesk = useIsDesk()
+  const { data = [] } = useRead(deploys)
+  return { height: isDesk ? 208 : 156, marks: deploysOf(data, queue) }
+}
+
+interface RunsChartProps extends ChartStyle {
+  readonly series: Series
+  readonly span: SpanName
+}
+
+export function RunsChart({ series, span, ...style }: RunsChartProps) {
+  const { times, stepMs, completed, failed } = series
+  return (
+    <Chart
+      title={`Runs ${SPANS[span].per}`}
+      unit="count"
+      times={times}
+      stepMs={stepMs}
+      series={[
+        { name: 'completed', values: completed, color: 'accent', kind: 'bar' },
+        { name: 'failed', values: failed, color: 'bad', kind: 'bar' },
+      ]}
+      {...style}
+    />
+  )
+}
+
+export function WaitingChart({ gauges, ...style }: ChartStyle & { readonly gauges: Gauges }) {
+  const { times, stepMs, waiting } = gauges
+  return (
+    <Chart
+      title="Waiting"
+      unit="count"
+      times={times}
+      stepMs={stepMs}
+      series={[{ name: 'jobs', values: waiting, color: 'accent', kind: 'bar' }]}
+      {...style}
+    />
+  )
+}
+
+export function lateThreshold(
+  lateAfterMs: number | undefined,
+  ...series: readonly (readonly (number | null)[])[]
+) {
+  if (lateAfterMs === undefined || !isNear(lateAfterMs, ...series)) return undefined
+  return { value: lateAfterMs, label: `late after ${duration(lateAfterMs)}` }
+}
+
+const percentiles = ({ p50, p95 }: Series['wait']) => [
+  { name: 'p50', values: p50, color: 'accent' as const, kind: 'line' as const },
+  { name: 'p95', values: p95, color: 'warn' as const, kind: 'line' as const, isDashed: true },
+]
 
 const styles = StyleSheet.create({
   charts: { gap: space.m },
@@ -99,5 +150,4 @@ const styles = StyleSheet.create({
     justifyContent: 'space-between',
     gap: space.s,
   },
-  card: { borderWidth: 1, borderRadius: radius.l, padding: space.l },
 })
