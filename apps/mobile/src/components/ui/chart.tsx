@@ -496,7 +496,6 @@ const styles = StyleSheet.create({
   tick: { fontWeight: '400', letterSpacing: 0, textAlign: 'right' },
   threshold: {
     position: 'absolute',
-    right: 0,
     paddingHorizontal: 4,
     borderRadius: radius.s,
     pointerEvents: 'none',

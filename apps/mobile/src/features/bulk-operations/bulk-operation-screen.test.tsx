@@ -125,7 +125,29 @@ describe('a bulk operation', () => {
     expect(screen.getByLabelText('Stop')).toBeVisible()
   })
 
-  it('leads back to Jobs when it was not about one failure group', async () => {
+  it('leads to the other failures where none of this one is left', async () => {
+    const outcomes = { completed: 300, running: 12, waiting: 0, failedAgain: 0, cancelled: 0 }
+    const done = bulkOperationOf({ status: 'completed', done: 312, outcomes, finishedAt: new Date() })
+    const { app, screen } = await open({
+      'bulkOperations.get': () => done,
+      'bulkOperations.watch': () => messages(done),
+      'jobs.failures': () => [],
+    })
+    fireEvent.press(await screen.findByLabelText('See the failures'))
+    expect(app.getPathname()).toBe('/failures')
+  })
+
+  it('leads back to its failure where some failed again', async () => {
+    const outcomes = { completed: 300, running: 0, waiting: 0, failedAgain: 12, cancelled: 0 }
+    const done = bulkOperationOf({ status: 'completed', done: 312, outcomes, finishedAt: new Date() })
+    const { screen } = await open({
+      'bulkOperations.get': () => done,
+      'bulkOperations.watch': () => messages(done),
+    })
+    expect(await screen.findByLabelText('Back to the failure')).toBeVisible()
+  })
+
+  it('leads back to jobs where it was not about one failure', async () => {
     const { app, screen } = await open({
       'bulkOperations.get': () => ({ ...finished, filter: { status: 'failed', queue: 'mail' } }),
       'jobs.list': () => ({

@@ -193,13 +193,16 @@ function Bar({ operation }: { readonly operation: BulkOperation }) {
   )
 }
 
-/** Where its jobs can be found now: remaining failures in their group, all others in the list of jobs. */
-function backOf({ action, filter }: BulkOperation): {
+/** Where its jobs are now: failures that are left stay with their group, the others are in the list of jobs. */
+function backOf(operation: BulkOperation): {
   readonly label: string
   readonly icon: IconName
   readonly href: Href
 } {
+  const { action, filter } = operation
   const { fingerprint, queue, topic, status } = filter
+  if (typeof fingerprint === 'string' && areAllGone(operation))
+    return { label: 'See the failures', icon: 'failures', href: '/failures' }
   if (typeof fingerprint === 'string')
     return {
       label: 'Back to the failure',
@@ -212,6 +215,12 @@ function backOf({ action, filter }: BulkOperation): {
     Object.entries(kept).filter((entry): entry is [string, string] => typeof entry[1] === 'string'),
   )
   return { label: 'See the jobs', icon: 'jobs', href: { pathname: '/jobs', params } }
+}
+
+/** None of its jobs is still a failure: the page of the group would say that none is left. */
+function areAllGone(operation: BulkOperation): boolean {
+  const { status, outcomes } = operation
+  return status === 'completed' && skippedOf(operation) === 0 && (outcomes?.failedAgain ?? 0) === 0
 }
 
 function Recent({ exceptId }: { readonly exceptId: string }) {

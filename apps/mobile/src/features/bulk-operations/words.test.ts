@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import {
   barInWords,
   headlineOf,
@@ -10,6 +10,8 @@ import {
   reasonInWords,
   scopeOf,
 } from './words.ts'
+
+vi.stubEnv('TZ', 'Europe/Berlin')
 
 const base = { action: 'requeue', total: 312, totalIsExact: true, done: 309, skipped: {} } as const
 
@@ -61,7 +63,7 @@ describe('which jobs, in words', () => {
     [{ idSuffix: '1a2b', errorText: 'no' }, 'jobs whose id ends with 1a2b with “no” in the error'],
     [
       { queue: 'a', createdFrom: new Date('2026-11-16T03:12:00Z') },
-      'jobs in a created from 2026-11-16 03:12',
+      'jobs in a created from 16 Nov 2026, 04:12\u00a0UTC+1',
     ],
   ])('%j: %s', (filter, words) => {
     expect(scopeOf(filter)).toBe(words)

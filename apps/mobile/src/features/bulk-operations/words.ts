@@ -1,5 +1,5 @@
 import type { Inputs, Outputs } from '@oncue/sdk'
-import { count, duration, number } from '../../lib/format.ts'
+import { count, date, duration, number } from '../../lib/format.ts'
 
 export type BulkOperation = Outputs['bulkOperations']['get']
 export type Action = BulkOperation['action']
@@ -152,5 +152,5 @@ const capital = (text: string) => text.charAt(0).toUpperCase() + text.slice(1)
 /** Dates within a filter come back as text. */
 function dateOf(value: unknown): string {
   const at = new Date(String(value))
-  return Number.isNaN(at.getTime()) ? String(value) : at.toISOString().slice(0, 16).replace('T', ' ')
+  return Number.isNaN(at.getTime()) ? String(value) : date(at)
 }

@@ -1,4 +1,5 @@
 import type { Outputs } from '@oncue/sdk'
+import { useRouter } from 'expo-router'
 import { useState } from 'react'
 import { EnvironmentBadge } from '../../components/shell/environment-badge.tsx'
 import { ReadState } from '../../components/shell/read-state.tsx'
@@ -29,6 +30,7 @@ export function GroupsSheet({ action, groups, onClose, onDone }: GroupsSheetProp
   const [look] = useState(newKey)
   const [problem, setProblem] = useState<string | null>(null)
   const toast = useToast()
+  const router = useRouter()
   const read = useRead(previews(action, groups, look))
   const begin = useAct(
     async (client, found: readonly Preview[]) => {
@@ -53,7 +55,10 @@ export function GroupsSheet({ action, groups, onClose, onDone }: GroupsSheetProp
       const begun = await begin.run(found)
       felt('done')
       onDone()
-      toast.show({ text: `${count(begun, 'bulk operation')} started`, icon: 'check' })
+      toast.show({
+        ...{ text: `${count(begun, 'bulk operation')} started`, icon: 'check' },
+        open: () => router.push('/bulk-operations'),
+      })
     } catch (error) {
       felt('refused')
       setProblem(describeProblem(error).text)

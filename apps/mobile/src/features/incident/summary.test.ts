@@ -31,8 +31,8 @@ it("contains the headline, alerts, errors, queues and people's actions, the olde
       '*Queues with problems*',
       '• mail: failing, 1,204 waiting, 14% failing',
       '*Done in the last hour*',
-      '• 03:05 ada acknowledged an alert',
-      '• 03:10 ada paused mail',
+      '• 03:05 UTC ada acknowledged an alert',
+      '• 03:10 UTC ada paused mail',
     ].join('\n'),
   )
 })

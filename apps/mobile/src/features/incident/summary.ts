@@ -64,6 +64,7 @@ function queueLine({ queue, state, waiting, failureRate, paused }: Health['queue
 
 function deedLine(entry: Entry): string {
   const target = targetOf(entry)
-  const time = entry.at.toISOString().slice(11, 16)
+  // Of UTC, as the headline: readers may be anywhere.
+  const time = `${entry.at.toISOString().slice(11, 16)} UTC`
   return `${time} ${entry.actor.name || entry.actor.id} ${deedOf(entry)}${target === '' ? '' : ` (${target})`}`
 }

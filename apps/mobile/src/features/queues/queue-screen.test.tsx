@@ -86,6 +86,59 @@ describe('a queue', () => {
     expect(steps).toEqual([1, 10])
   })
 
+  it('moves one crosshair over all charts, tells each moment, and marks deploys', async () => {
+    const minutesAgo = (minutes: number) => new Date(NOW.getTime() - minutes * 60_000)
+    const point = (minutes: number, completed: number) => {
+      const at = minutesAgo(minutes).getTime()
+      const none = { p50: null, p95: null, p99: null }
+      return {
+        ...{ minute: new Date(at - (at % 60_000)), completed, failed: 1, cancelled: 0, retried: 0 },
+        ...{ wait: { p50: 20 * completed, p95: 900_000, p99: null }, run: none },
+      }
+    }
+    const { screen } = await renderApp('/queues/mail', {
+      answers: {
+        ...ANSWERS,
+        ...healthWith({}),
+        'jobs.series': () => [point(2, 7), point(1, 12)],
+        'workers.list': () => [{ ...WORKER, startedAt: minutesAgo(1.5) }],
+      },
+    })
+    const textOf = (name: RegExp) => screen.getByRole('slider', { name }).props.accessibilityValue.text
+    const runs = await screen.findByRole('slider', {
+      name: /^Chart of Runs per minute\. .* deploy 1\.0\.0 at \d\d:\d\d.UTC\+[12]\.$/,
+    })
+    expect(textOf(/^Chart of Runs/)).toMatch(/^\d\d:\d\d.UTC\+[12], completed 12, failed 1/)
+    fireEvent(runs, 'accessibilityAction', { nativeEvent: { actionName: 'decrement' } })
+    fireEvent(runs, 'accessibilityAction', { nativeEvent: { actionName: 'decrement' } })
+    expect(textOf(/^Chart of Runs/)).toMatch(/completed 7, failed 1/)
+    expect(textOf(/^Chart of Wait/)).toMatch(/p50 140.ms, p95 15.min/)
+    expect(textOf(/^Chart of Run time/)).toMatch(/p50 unknown/)
+  })
+
+  it('offers to undo as soon as the call returns, not when all is read anew', async () => {
+    let isPaused = false
+    let askedAnew = 0
+    const { screen } = await renderApp('/queues/mail', {
+      answers: {
+        ...ANSWERS,
+        'health.get': () => {
+          if (!isPaused) return healthOf({ queues: [queueOf('mail')] })
+          askedAnew += 1
+          return new Promise(() => {}) as never
+        },
+        'queues.pause': () => {
+          isPaused = true
+          return { queue: 'mail' } as never
+        },
+      },
+    })
+    fireEvent.press(await screen.findByLabelText('Pause'))
+    expect(await screen.findByText('mail paused')).toBeVisible()
+    expect(screen.getByLabelText('Undo')).toBeVisible()
+    expect(askedAnew).toBe(1)
+  })
+
   it('names its errors, one tap away', async () => {
     const asked: unknown[] = []
     const { app, screen } = await renderApp('/queues/mail', {
