@@ -56,7 +56,7 @@ describe('a dialog', () => {
     await page.getByRole('dialog').waitFor()
     await expect
       .poll(() => page.evaluate(focused))
-      .toEqual({ isInDialog: true, name: expect.stringMatching(/15 min/) })
+      .toEqual({ isInDialog: true, name: expect.stringMatching(/Until resumed/) })
     await page.keyboard.press('Escape')
     await page.getByRole('dialog').waitFor({ state: 'detached' })
     await expect.poll(() => opener.evaluate((each) => each === document.activeElement)).toBe(true)

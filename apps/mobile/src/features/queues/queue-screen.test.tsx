@@ -1,5 +1,6 @@
 import type { TestAnswers } from '@oncue/sdk/testing'
 import { fireEvent } from 'expo-router/testing-library'
+import { syncClock } from '../../lib/clock.ts'
 import { groupOf } from '../../testing/failures.ts'
 import { healthOf, NOW, queueOf } from '../../testing/health.ts'
 import { offline, renderApp } from '../../testing/render-app.tsx'
@@ -87,24 +88,21 @@ describe('a queue', () => {
   })
 
   it('moves one crosshair over all charts, tells each moment, and marks deploys', async () => {
-    const minutesAgo = (minutes: number) => new Date(NOW.getTime() - minutes * 60_000)
-    const point = (minutes: number, completed: number) => {
-      const at = minutesAgo(minutes).getTime()
-      const none = { p50: null, p95: null, p99: null }
-      return {
-        ...{ minute: new Date(at - (at % 60_000)), completed, failed: 1, cancelled: 0, retried: 0 },
-        ...{ wait: { p50: 20 * completed, p95: 900_000, p99: null }, run: none },
-      }
-    }
+    syncClock(NOW)
+    const none = { p50: null, p95: null, p99: null }
+    const pointAt = (at: Date, completed: number) => ({
+      ...{ minute: at, completed, failed: 1, cancelled: 0, retried: 0 },
+      ...{ wait: { p50: 20 * completed, p95: 900_000, p99: null }, run: none },
+    })
+    const before = (at: unknown, minutes: number) => new Date(Number(at) - minutes * 60_000)
     const { screen } = await renderApp('/queues/mail', {
       answers: {
         ...ANSWERS,
-        ...healthWith({}),
-        'jobs.series': () => [point(2, 7), point(1, 12)],
-        'workers.list': () => [{ ...WORKER, startedAt: minutesAgo(1.5) }],
+        'jobs.series': ({ to }) => [pointAt(before(to, 2), 7), pointAt(before(to, 1), 12)],
+        'workers.list': () => [{ ...WORKER, startedAt: before(NOW.getTime(), 1.5) }],
       },
     })
-    const textOf = (name: RegExp) => screen.getByRole('slider', { name }).props.accessibilityValue.text
+    const textOf = (name: RegExp) => screen.getByRole('slider', { name }).props['aria-valuetext']
     const runs = await screen.findByRole('slider', {
       name: /^Chart of Runs per minute\. .* deploy 1\.0\.0 at \d\d:\d\d.UTC\+[12]\.$/,
     })
