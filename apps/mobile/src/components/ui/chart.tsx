@@ -3,7 +3,6 @@ import { type LayoutChangeEvent, Platform, StyleSheet, View } from 'react-native
 import Svg, { Circle, Line, Path, Rect } from 'react-native-svg'
 import { useFontScale } from '../../lib/font-scale.ts'
 import { day, timeOfDay } from '../../lib/format.ts'
-import { zoneOf } from '../../lib/time-zone.ts'
 import { type Palette, radius, space } from '../../theme/tokens.ts'
 import { useTheme } from '../../theme/use-theme.ts'
 import { FORMATS, type Tick, timeTicks, type Unit, valueTicks } from './chart-axis.ts'
@@ -11,10 +10,12 @@ import { areaOf, type Bands, bandsOf, barsOf, lineOf, type Values } from './char
 import { useCrosshair } from './crosshair.tsx'
 import { Text } from './text.tsx'
 
-/** Of text at its usual size: the columns of the values, the row of the times, and what a tick of each needs. */
+/** Of text at its usual size: the column of the values, the row of the times, and what a tick of each needs. */
 const GUTTER = 52
 const FOOT = 22
 const TICK_HEIGHT = 26
+/** For half of the last of the times. */
+const END = 10
 const TICK_WIDTH = 46
 
 const DAY_MS = 86_400_000
@@ -56,7 +57,11 @@ export function Chart(props: ChartProps) {
   const [isFocused, setFocused] = useState(false)
   const { at, pick, keys, step } = useLook(props)
   const gutter = GUTTER * fontScale
-  const plot = { width: Math.max(0, width - gutter), height: height - FOOT * fontScale, inset: 5 }
+  const plot = {
+    width: Math.max(0, width - gutter - END * fontScale),
+    height: height - FOOT * fontScale,
+    inset: 5,
+  }
   const from = times[0] ?? new Date(0)
   const to = new Date((times.at(-1) ?? from).getTime() + stepMs)
   const ticks = valueTicks(highestOf(props), unit, Math.floor(plot.height / (TICK_HEIGHT * fontScale)))
@@ -135,8 +140,9 @@ export function Chart(props: ChartProps) {
                 style={[
                   styles.threshold,
                   {
-                    backgroundColor: colors.surfaceRaised,
+                    left: gutter + 2,
                     top: labelTop(bands.y(threshold.value), fontScale),
+                    backgroundColor: colors.surfaceRaised,
                   },
                 ]}
               >
@@ -333,29 +339,17 @@ interface TimeAxisProps {
   readonly fontScale: number
 }
 
-/** The zone is told where the two axes meet. */
+/** The zone is told beside the title. */
 function TimeAxis({ from, to, xOf, gutter, width, top, fontScale }: TimeAxisProps) {
   const wide = TICK_WIDTH * fontScale
   const ticks = timeTicks(from, to, Math.max(2, Math.min(6, Math.floor(width / wide))))
-  return (
-    <>
-      <View style={[styles.time, { left: 0, top, width: gutter - space.s, alignItems: 'flex-end' }]}>
-        <Text variant="overline" color="textMuted" style={styles.tick} numberOfLines={1}>
-          {zoneOf(to)}
-        </Text>
-      </View>
-      {ticks.map(({ value, label }) => {
-        const left = Math.min(width - wide, Math.max(0, xOf(value) - wide / 2))
-        return (
-          <View key={value} style={[styles.time, { left: gutter + left, top, width: wide }]}>
-            <Text variant="overline" color="textMuted" style={styles.tick} numberOfLines={1}>
-              {label}
-            </Text>
-          </View>
-        )
-      })}
-    </>
-  )
+  return ticks.map(({ value, label }) => (
+    <View key={value} style={[styles.time, { left: gutter + xOf(value) - wide / 2, top, width: wide }]}>
+      <Text variant="overline" color="textMuted" style={styles.tick} numberOfLines={1}>
+        {label}
+      </Text>
+    </View>
+  ))
 }
 
 interface MarkLabelProps {

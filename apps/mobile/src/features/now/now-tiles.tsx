@@ -128,5 +128,5 @@ const styles = StyleSheet.create({
   tiles: { flexDirection: 'row', flexWrap: 'wrap', gap: space.m, paddingHorizontal: space.l },
   place: { flexGrow: 1, flexShrink: 1, flexBasis: 150 },
   across: { flexBasis: '100%' },
-  fifth: { flexBasis: 0, minWidth: 150 },
+  fifth: { flexBasis: 0, minWidth: 140 },
 })

@@ -1,5 +1,5 @@
 import { type ReactNode, useState } from 'react'
-import { StyleSheet, View } from 'react-native'
+import { StyleSheet, useWindowDimensions, View } from 'react-native'
 import { ReadState } from '../../components/shell/read-state.tsx'
 import { Chart, type ChartMark } from '../../components/ui/chart.tsx'
 import { ChartGrid } from '../../components/ui/chart-grid.tsx'
@@ -8,7 +8,7 @@ import { Skeleton } from '../../components/ui/skeleton.tsx'
 import { Text } from '../../components/ui/text.tsx'
 import { useRead } from '../../lib/api.tsx'
 import { duration } from '../../lib/format.ts'
-import { space } from '../../theme/tokens.ts'
+import { DESK, space } from '../../theme/tokens.ts'
 import { useIsDesk } from '../../theme/use-theme.ts'
 import { deploysOf } from './deploys.ts'
 import { deploys, gaugeSeries, runSeries } from './queries.ts'
@@ -85,11 +85,19 @@ interface ChartStyle {
   readonly marks: readonly ChartMark[]
 }
 
-/** Large on a desk; deploys are marked everywhere. */
+/** From which width of the window on charts are how high. */
+const HEIGHTS = [
+  [1_800, 280],
+  [DESK, 208],
+  [0, 156],
+] as const
+
+/** As large as there is room for; deploys are marked everywhere. */
 export function useChartStyle(queue: string | null): ChartStyle {
-  const isDesk = useIsDesk()
+  const { width } = useWindowDimensions()
   const { data = [] } = useRead(deploys)
-  return { height: isDesk ? 208 : 156, marks: deploysOf(data, queue) }
+  const [, height] = HEIGHTS.find(([from]) => width >= from) ?? HEIGHTS[2]
+  return { height, marks: deploysOf(data, queue) }
 }
 
 interface RunsChartProps extends ChartStyle {

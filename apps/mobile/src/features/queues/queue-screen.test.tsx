@@ -94,12 +94,12 @@ describe('a queue', () => {
       ...{ minute: at, completed, failed: 1, cancelled: 0, retried: 0 },
       ...{ wait: { p50: 20 * completed, p95: 900_000, p99: null }, run: none },
     })
-    const before = (at: unknown, minutes: number) => new Date(Number(at) - minutes * 60_000)
+    const minutesBefore = (at: unknown, minutes: number) => new Date(Number(at) - minutes * 60_000)
     const { screen } = await renderApp('/queues/mail', {
       answers: {
         ...ANSWERS,
-        'jobs.series': ({ to }) => [pointAt(before(to, 2), 7), pointAt(before(to, 1), 12)],
-        'workers.list': () => [{ ...WORKER, startedAt: before(NOW.getTime(), 1.5) }],
+        'jobs.series': ({ to }) => [pointAt(minutesBefore(to, 2), 7), pointAt(minutesBefore(to, 1), 12)],
+        'workers.list': () => [{ ...WORKER, startedAt: minutesBefore(NOW.getTime(), 1.5) }],
       },
     })
     const textOf = (name: RegExp) => screen.getByRole('slider', { name }).props['aria-valuetext']
