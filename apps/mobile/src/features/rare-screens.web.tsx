@@ -1,14 +1,9 @@
-import { type ComponentType, lazy, Suspense } from 'react'
+import type { ComponentType } from 'react'
+import { later as laterWith } from '../components/ui/later.tsx'
 import { SkeletonRows } from '../components/ui/skeleton.tsx'
 
-function later<Props extends object>(load: () => Promise<ComponentType<Props>>): ComponentType<Props> {
-  const Screen = lazy(async () => ({ default: await load() }))
-  return (props) => (
-    <Suspense fallback={<SkeletonRows />}>
-      <Screen {...props} />
-    </Suspense>
-  )
-}
+const later = <Props extends object>(load: () => Promise<ComponentType<Props>>) =>
+  laterWith(load, <SkeletonRows />)
 
 export const ActivityScreen = later(
   async () => (await import('./activity/activity-screen.tsx')).ActivityScreen,

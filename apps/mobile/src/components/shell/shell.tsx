@@ -150,8 +150,12 @@ function Goto({ to, isTab = false }: { readonly to: Destination; readonly isTab?
 /** Six tabs share the width of a phone, so their labels scale less than other text. */
 function useTabSize() {
   const share = Math.min(1, MAX_TAB_SCALE / useFontScale())
-  const { fontSize, lineHeight } = typeScale.overline
-  return { fontSize: textSize(fontSize * share), lineHeight: textSize(lineHeight * share) }
+  const { fontSize, lineHeight, letterSpacing } = typeScale.overline
+  return {
+    fontSize: textSize(fontSize * share),
+    lineHeight: textSize(lineHeight * share),
+    letterSpacing: textSize(letterSpacing * share),
+  }
 }
 
 function useFiring(to: Destination): number {

@@ -6,14 +6,12 @@ import { Page } from '../../components/shell/page.tsx'
 import { ReadState } from '../../components/shell/read-state.tsx'
 import { Badge } from '../../components/ui/badge.tsx'
 import { Button } from '../../components/ui/button.tsx'
-import { Chart } from '../../components/ui/chart.tsx'
 import { EmptyState } from '../../components/ui/empty-state.tsx'
 import { Row } from '../../components/ui/row.tsx'
 import { Segmented } from '../../components/ui/segmented.tsx'
 import { Text } from '../../components/ui/text.tsx'
 import { Ago, Until } from '../../components/ui/ticking.tsx'
 import { useLock, useRead } from '../../lib/api.tsx'
-import { serverNow } from '../../lib/clock.ts'
 import { number, shortId } from '../../lib/format.ts'
 import { useKeyboard } from '../../lib/use-keyboard.ts'
 import { useOpen } from '../../lib/use-open.ts'
@@ -21,6 +19,7 @@ import { radius, space } from '../../theme/tokens.ts'
 import { useTheme } from '../../theme/use-theme.ts'
 import { ConfirmSheet } from '../bulk-operations/confirm-sheet.tsx'
 import { type Action, many } from '../bulk-operations/words.ts'
+import { FailureChart } from '../lazy-charts.tsx'
 import { ErrorView } from './error-view.tsx'
 import { useFailureFilter, WINDOW_OPTIONS, WINDOWS, type WindowName } from './filter.ts'
 import {
@@ -160,23 +159,10 @@ function Shown({ group, window, onWindow }: WindowProps & { readonly group: Fail
       )}
       <View style={[styles.card, { backgroundColor: colors.surfaceRaised, borderColor: colors.line }]}>
         <Segmented label="Time range" options={WINDOW_OPTIONS} value={window} onChange={onWindow} />
-        <Chart
-          title="Failed"
-          unit="count"
-          series={[{ name: 'jobs', values: trend, color: 'bad', kind: 'bar' }]}
-          times={timesOf(trend.length, WINDOWS[window].ms)}
-          stepMs={WINDOWS[window].ms / trend.length}
-          height={156}
-        />
+        <FailureChart trend={trend} ms={WINDOWS[window].ms} />
       </View>
     </View>
   )
-}
-
-/** When each part of the trend began. */
-function timesOf(parts: number, ms: number): Date[] {
-  const start = serverNow() - ms
-  return Array.from({ length: parts }, (_, index) => new Date(start + (index * ms) / parts))
 }
 
 function NoneLeft({ window, onWindow }: WindowProps) {

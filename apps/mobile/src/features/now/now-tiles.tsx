@@ -31,8 +31,9 @@ export function NowTiles({ health }: { readonly health: Health }) {
       </Place>
       <Place>
         <Tile
-          label="Throughput/min"
+          label="Throughput"
           value={rate(throughput.value)}
+          unit="/min"
           trend={isStill ? 'no jobs finish' : trendOf(throughput.spark)}
           isBad={isStill}
           spark={throughput.spark}

@@ -120,10 +120,10 @@ function Changes({ name, lock, onEdit, onClose }: ChangesProps) {
   )
 }
 
-/** "in 3 min, at 03:00, then 04:00, 05:00, your time". */
+/** "in 3 min, at 03:00, then 04:00, 05:00 UTC+1". */
 function NextRuns({ first, runs }: { readonly first: Date; readonly runs: readonly Date[] }) {
   const now = useServerNow()
-  return `${until(first, now)}, at ${runsInWords(runs, now)}, your time`
+  return `${until(first, now)}, at ${runsInWords(runs, now)}`
 }
 
 /** Asks first, since a run cannot be undone. */
