@@ -20,6 +20,8 @@ export interface Snapshot {
   readonly runningTotal: number
   readonly queues: readonly QueueLoad[]
   readonly workers: readonly WorkerRow[]
+  /** Workers that were lost in the last hour. */
+  readonly lost: readonly WorkerRow[]
   /** Those that have run longest first. */
   readonly running: readonly JobSummary[]
   /** What is retried now or gave up in the last hour. */
@@ -171,18 +173,28 @@ function lateness(ms: number): string {
   return styled(ms < 60_000 ? 'yellow' : 'red', text)
 }
 
-function workersPart({ workers, now }: Snapshot): Part {
+/** "lost 3m ago: 2 released, 1 failed" */
+export function formatEnd({ ended }: Pick<WorkerRow, 'ended'>, now: Date): string {
+  if (ended === null) return ''
+  const { how, at, released, failed } = ended
+  const counts = [released > 0 && `${released} released`, failed > 0 && `${failed} failed`]
+  const held = counts.filter(Boolean).join(', ')
+  const text = `${how} ${fromNow(at, now)}${held && `: ${held}`}`
+  return how === 'lost' ? styled('red', text) : styled('dim', text)
+}
+
+function workersPart({ workers, lost, now }: Snapshot): Part {
   return {
     title: 'Workers',
     heads: ['HOST', '>PID', '>BUSY', 'QUEUES', '>UP', '>SEEN', ''],
-    rows: workers.map((worker) => [
+    rows: [...workers, ...lost].map((worker) => [
       plain(worker.host, 24),
       String(worker.pid),
       `${worker.running}/${worker.concurrency}`,
       plain(worker.queues.join(','), 32),
       formatDuration(Math.max(0, now.getTime() - worker.startedAt.getTime())),
       fromNow(worker.lastBeat, now),
-      worker.missingSince ? styled('red', 'missing') : '',
+      worker.missingSince ? styled('red', 'missing') : formatEnd(worker, now),
     ]),
   }
 }

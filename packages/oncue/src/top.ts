@@ -125,9 +125,9 @@ async function perform(
 /** Of one queue, or of all. */
 async function look(store: Store, queue?: string): Promise<Snapshot> {
   const now = await store.now()
-  const [queues, workers, running, failures, whole] = await Promise.all([
+  const [queues, everyWorker, running, failures, whole] = await Promise.all([
     store.queues(),
-    store.workers(),
+    store.workers({ ended: true }),
     store.list({ status: 'processing', ...(queue !== undefined && { queue }) }, { limit: 200 }),
     store.failures({
       since: new Date(now.getTime() - FAILURES_MS),
@@ -146,7 +146,10 @@ async function look(store: Store, queue?: string): Promise<Snapshot> {
     perMinute: whole.perMinute,
     runningTotal: running.total,
     queues: busiest.map((each, n) => ({ ...each, ...(rates[n] ?? NONE) })),
-    workers,
+    workers: everyWorker.filter(({ ended }) => ended === null),
+    lost: everyWorker.filter(
+      ({ ended }) => ended?.how === 'lost' && now.getTime() - ended.at.getTime() < FAILURES_MS,
+    ),
     running: running.items.toSorted((a, b) => timeOf(a.startedAt) - timeOf(b.startedAt)),
     failures,
   }

@@ -1,0 +1,81 @@
+import { expect, test } from 'vitest'
+import { call, describeBoth } from './harness.ts'
+
+describeBoth('schedules', (bench) => {
+  test('removing one that is declared in code warns that a worker will bring it back', async () => {
+    const schedule = {
+      name: 'tick',
+      cron: '* * * * *',
+      timezone: 'UTC',
+      topic: 'tick',
+      payload: null,
+      options: {},
+    }
+    await bench.store.schedules.save({ ...schedule, missed: 'one', source: 'code', service: 'billing' })
+    const { code, stdout, stderr } = await call('schedules', 'remove', 'tick', '--url', bench.url)
+    expect([code, stdout]).toEqual([0, 'tick is removed\n'])
+    expect(stderr).toContain('the next worker that declares it brings it back')
+  })
+
+  test('schedules are added, changed, listed, run, paused, resumed and removed', async () => {
+    const adding = ['schedules', 'add', 'digest', '0 9 * * *', 'mail', '{"all":true}']
+    await bench.json([...adding, '--timezone', 'Asia/Shanghai', '--queue', 'high'])
+    await bench.json([...adding, '--timezone', 'Europe/Berlin', '--queue', 'high', '--missed', 'one'])
+    expect(await bench.json(['schedules'])).toMatchObject([
+      {
+        name: 'digest',
+        cron: '0 9 * * *',
+        timezone: 'Europe/Berlin',
+        payload: { all: true },
+        options: { queue: 'high' },
+        missed: 'one',
+        source: 'database',
+        paused: null,
+      },
+    ])
+    const { id } = await bench.json(['schedules', 'run', 'digest'])
+    expect(await bench.store.get(id)).toMatchObject({ topic: 'mail', queue: 'high', payload: { all: true } })
+    await bench.json(['schedules', 'pause', 'digest'])
+    expect(await bench.json(['schedules', 'list'])).toMatchObject([
+      { nextAt: null, paused: { by: expect.any(String) } },
+    ])
+    await bench.json(['schedules', 'resume', 'digest'])
+    await bench.json(['schedules', 'remove', 'digest'])
+    expect(await bench.json(['schedules'])).toEqual([])
+    expect(await bench.json(['schedules', 'run', 'digest'], 1)).toMatchObject({
+      error: { code: 'SCHEDULE_NOT_FOUND' },
+    })
+    expect(await bench.json(['schedules', 'add', 'x', 'never', 'mail'], 2)).toMatchObject({
+      error: { code: 'INVALID_CRON' },
+    })
+  })
+
+  test('a cron pattern is tried before it is saved', async () => {
+    const { runs } = await bench.json(['schedules', 'preview', '0 9 * * *', '--tz', 'Asia/Shanghai'])
+    expect(runs).toHaveLength(5)
+    for (const run of runs) expect(run).toMatch(/T01:00:00.000Z$/)
+    const text = await bench.text('schedules', 'preview', '@hourly', '--count', '2')
+    expect(text.trimEnd().split('\n')).toEqual([
+      ...[expect.stringMatching(/:00:00.* \(in /), expect.stringMatching(/:00:00.* \(in /)],
+    ])
+    expect(await bench.json(['schedules', 'preview', '0 25 * * *'], 2)).toMatchObject({
+      error: { code: 'INVALID_CRON', message: expect.stringContaining('hour "25" must be 0-23') },
+    })
+    expect(await bench.store.schedules.list()).toEqual([])
+  })
+
+  test('schedules says whose code has one', async () => {
+    const schedule = { cron: '@daily', timezone: 'UTC', payload: {}, options: {}, missed: 'skip' } as const
+    await bench.store.schedules.save({
+      ...schedule,
+      name: 'a',
+      topic: 'a',
+      source: 'code',
+      service: 'billing',
+    })
+    await bench.store.schedules.save({ ...schedule, name: 'b', topic: 'b', source: 'database' })
+    const [, a, b] = (await bench.text('schedules')).split('\n')
+    expect(a).toMatch(/ code of billing$/)
+    expect(b).toMatch(/ database$/)
+  })
+})

@@ -8,6 +8,7 @@ export async function everyScreen(client: Client): Promise<Readonly<Record<strin
   const [operation] = (await client.bulkOperations.list({ limit: 1 })).items
   const [alert] = (await client.alerts.list({ limit: 1 })).items
   const [queue] = (await client.health.get()).queues
+  const [worker] = await client.workers.list()
   const [topic] = await client.topics.list()
   return {
     now: '/',

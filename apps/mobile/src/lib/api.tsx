@@ -15,6 +15,7 @@ import {
 import { useIsFocused } from 'expo-router'
 import { type ReactNode, useEffect, useMemo } from 'react'
 import { useConnectionState } from './connection-provider.tsx'
+import { useBudgeted } from './poll-budget.ts'
 import { usePreference } from './preferences.ts'
 import { type Session, useSession, useSessionState, useSignedIn } from './session.ts'
 

@@ -32,7 +32,7 @@ describe('Schedules', () => {
     expect(words).toMatch(/, then .*, /)
     expect(await screen.findByText(`next ${words}`)).toBeVisible()
     fireEvent.press(screen.getByLabelText(/^hourly, .*, next in [23].*, then /))
-    const escaped = words.replaceAll(/[.+]/g, '\\$&')
+    const escaped = words.replaceAll(/[.+]/g, '\\$&').replaceAll('\u00a0', ' ')
     expect(await screen.findByText(new RegExp(`^in [23].min.*, at ${escaped}$`))).toBeVisible()
   })
 
