@@ -80,6 +80,8 @@ export type {
   Limit,
   LimitTarget,
   PageRequest,
+  PayloadChange,
+  PayloadOutcome,
   PoolState,
   Presence,
   PruneRule,

@@ -142,6 +142,12 @@ export interface Store {
   /** Pending or failed jobs only, and none that others wait for. */
   delete(target: Target, options?: ActionOptions): Promise<ActionReport>
 
+  /**
+   * Requeues one finished job with another payload; or one that waits for its retry, which is then due at once, with all its
+   * retries. All or nothing, and only if the job is as the caller saw it. Finished steps stay, as by `requeue`.
+   */
+  requeueWithPayload(change: PayloadChange): Promise<PayloadOutcome>
+
   /** Running jobs finish, no new ones start: until `resume`, or for `forMs` by the store's clock. */
   pause(queue: string, by?: string, forMs?: number): Promise<void>
   resume(queue: string, by?: string): Promise<void>
@@ -369,6 +375,22 @@ export type ActionOptions = {
   /** Touch only what matched at this moment: what failed or came later is skipped. Default: now. */
   readonly asOf?: Date | undefined
 }
+
+/** Another payload for a job, as it was when the caller saw it: after this run, and last changed then. */
+export type PayloadChange = RunRef & {
+  readonly updated: Date
+  /** JSON text. */
+  readonly payload: string
+  readonly by?: string | undefined
+  /** Which fields differ; kept in the job's events, and no values. */
+  readonly paths?: readonly string[] | undefined
+}
+
+/**
+ * Why nothing was changed: CHANGED since the caller saw it; INVALID_STATE for a job that runs, waits for a slot or other
+ * jobs, or has not failed yet.
+ */
+export type PayloadOutcome = 'done' | 'CHANGED' | 'INVALID_STATE' | 'UNIQUE_KEY_LIVE' | 'JOB_NOT_FOUND'
 
 export type JobGlance = Pick<Job, 'topic' | 'status' | 'run' | 'runAt' | 'progress' | 'created' | 'updated'>
 

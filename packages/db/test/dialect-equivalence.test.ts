@@ -227,6 +227,22 @@ class Life {
     return this.#one<Action>([
       { name: `cancel ${ids}`, act: (store) => store.cancel(ids, by) },
       { name: `requeue ${ids}`, act: (store) => store.requeue(ids, by) },
+      {
+        name: `requeue ${ids[0]} with another payload`,
+        act: async (store) => {
+          const job = await store.get(ids[0] ?? '')
+          if (!job) return null
+          const { id, run, updated } = job
+          return store.requeueWithPayload({
+            id,
+            run,
+            updated,
+            payload: '"another"',
+            ...by,
+            paths: ['payload'],
+          })
+        },
+      },
       { name: `run now ${ids}`, act: (store) => store.runNow(ids, by) },
       { name: `delete ${ids}`, act: (store) => store.delete(ids, by) },
       {

@@ -6,14 +6,17 @@ import type {
   JobDetails,
   JobFilter,
   PageRequest,
+  PayloadChange,
+  PayloadOutcome,
   PoolState,
   PruneRule,
   Target,
 } from '../store.ts'
+import { isUuid } from '../uuid.ts'
 import { type Acted, type ActionBatch, act, prune } from './actions.ts'
 import { type Admin, createAdmin } from './admin.ts'
 import { type AlertStore, createAlerts } from './alerts.ts'
-import { type AuditStore, createAudit } from './audit.ts'
+import { type AuditStore, assertBy, createAudit } from './audit.ts'
 import { type BulkOperationStore, createBulkOperations, type FencedAction } from './bulk-operations.ts'
 import { type ChannelStore, createChannels } from './channels.ts'
 import type { EventStore } from './events/event.ts'
@@ -66,7 +69,9 @@ export abstract class BaseStore {
   abstract now(): Promise<Date>
   /** One bounded batch of an action. */
   protected abstract runAction(batch: ActionBatch): Promise<Acted[]>
-  /** An action and further writes, in one transaction. False: its fence did not hold. */
+  /** One job, in one transaction. */
+  protected abstract runPayloadChange(change: PayloadChange): Promise<PayloadOutcome>
+  /** The same as `runAction` and what is written beside it, in one transaction. False: its fence did not hold. */
   protected abstract runFenced(action: FencedAction): Promise<boolean>
   /** Removes up to `limit` jobs of one queue and topic. */
   protected abstract pruneOne(rule: PruneRule, queue: string, topic: string, limit: number): Promise<number>
@@ -100,7 +105,13 @@ export abstract class BaseStore {
     })
   }
 
-  /** For Control only, which sends its own SQL over the connections of this store. */
+  async requeueWithPayload(change: PayloadChange): Promise<PayloadOutcome> {
+    this.assertOpen()
+    assertBy(change.by)
+    return isUuid(change.id) ? this.runPayloadChange(change) : 'JOB_NOT_FOUND'
+  }
+
+  /** For Control alone, which sends its own SQL over the connections of this store. */
   get connection(): Connection {
     const { connection } = this.access
     return {

@@ -1,7 +1,7 @@
 // Written by prisma/generate.ts from prisma/postgres/functions. Do not edit.
 
 /** The functions that this build calls: `migrate` installs them. */
-export const FUNCTION_SET = 'f11688a5'
+export const FUNCTION_SET = '1eff241f'
 
 export type FunctionName =
   | 'after_finish'
@@ -48,6 +48,7 @@ export type FunctionName =
   | 'release_dependants'
   | 'replace'
   | 'requeue'
+  | 'requeue_with_payload'
   | 'rescue'
   | 'reserve_keys'
   | 'retry_option'

@@ -4,7 +4,14 @@ import { COLUMN_TYPES, enqueuedColumns } from '../job-columns.ts'
 import type { ActionBatch } from '../portable/actions.ts'
 import { isInline, onceKeyOf } from '../portable/enqueue.ts'
 import type { EncodedUpdate } from '../portable/events/event.ts'
-import type { ClaimRequest, HeartbeatRequest, RunRef, Settlement, WorkerInfo } from '../store.ts'
+import type {
+  ClaimRequest,
+  HeartbeatRequest,
+  PayloadChange,
+  RunRef,
+  Settlement,
+  WorkerInfo,
+} from '../store.ts'
 import { FUNCTION_SET, type FunctionName } from './function-set.ts'
 import type { Marks } from './low-water.ts'
 
@@ -422,6 +429,18 @@ export function act({ action, ids, asOf, by }: ActionBatch, now: Date | null): Q
   const [parameters, values] = action === 'delete' ? ['$1, $2, $3', []] : ['$1, $2, $3, $4', [by]]
   const text = `select reason, count, ${IDS_OF[action]} from ${fn(action)}(${parameters})`
   return { text, values: [now, ids, asOf, ...values] }
+}
+
+/** Returns one row with the outcome. */
+export function requeueWithPayload(
+  { id, run, updated, payload, by, paths }: PayloadChange,
+  now: Date | null,
+): Query {
+  const [inline, big] = isInline(payload) ? [payload, null] : [null, payload]
+  return {
+    text: `select ${fn('requeue_with_payload')}($1, $2, $3, $4, $5, $6, $7, $8)`,
+    values: [now, id, run, updated, inline, big, by ?? null, JSON.stringify(paths ?? [])],
+  }
 }
 
 export function prune(

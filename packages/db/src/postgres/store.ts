@@ -18,6 +18,8 @@ import type {
   EnqueueIn,
   EnqueueOutcome,
   HeartbeatRequest,
+  PayloadChange,
+  PayloadOutcome,
   Presence,
   PruneRule,
   Rescue,
@@ -308,6 +310,11 @@ export class PostgresStore extends BaseStore implements Store {
 
   protected async runAction(batch: ActionBatch): Promise<Acted[]> {
     return toActed(await this.#client.queryOnce(sql.act(batch, this.#now())))
+  }
+
+  protected async runPayloadChange(change: PayloadChange): Promise<PayloadOutcome> {
+    const [row] = await this.#client.queryOnce(sql.requeueWithPayload(change, this.#now()))
+    return row?.[0] as PayloadOutcome
   }
 
   protected runFenced({ fence, batch, account }: FencedAction): Promise<boolean> {

@@ -181,10 +181,8 @@ export function insertJobs(drafts: readonly Draft[], now: number): Statement[] {
 }
 
 function insertPayload(id: string, payload: string): Statement {
-  return { text: INSERT_PAYLOAD, values: [id, payload] }
+  return { text: sql.INSERT_PAYLOAD, values: [id, payload] }
 }
-
-const INSERT_PAYLOAD = `INSERT INTO oncue_payloads (job_id, part, data) VALUES (?, 'payload', ?)`
 
 /**
  * Binding a value costs about as much as storing it. So a column that is null in every row is left

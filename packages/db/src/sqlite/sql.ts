@@ -287,10 +287,11 @@ export const DROP_IDLE_SLOTS = `DELETE FROM oncue_slots WHERE key IN (SELECT val
 // --- what people do to jobs
 
 /** As of: the job has not changed since. */
-export const FINISHED = `SELECT id, queue, topic, status, unique_key, unique_scope, finished_at FROM oncue_history
+export const FINISHED = `SELECT id, run, queue, topic, status, unique_key, unique_scope, finished_at FROM oncue_history
 WHERE id IN (SELECT value FROM json_each(?))`
 
-export const LIVE = `SELECT id, status, created, run_at, visible_at FROM oncue_jobs WHERE id IN (SELECT value FROM json_each(?))`
+export const LIVE = `SELECT id, run, status, created, updated, run_at, visible_at, fingerprint FROM oncue_jobs
+WHERE id IN (SELECT value FROM json_each(?))`
 
 const MOVED = columnNames('requeue').join(', ')
 
@@ -308,6 +309,13 @@ export const FORGET_RESULTS = `DELETE FROM oncue_payloads WHERE part = 'result' 
 
 /** Run at, visible at, now, ids. */
 export const MAKE_DUE = `UPDATE oncue_jobs SET run_at = ?, visible_at = ?, updated = ? WHERE id IN (SELECT value FROM json_each(?))`
+
+/** Run at, visible at, now, id. */
+export const RETRY_ANEW = `UPDATE oncue_jobs SET retries = 0, crashes = 0, fingerprint = NULL, run_at = ?, visible_at = ?, updated = ?
+WHERE id = ?`
+
+/** Payload, or null for a large one; id. */
+export const SET_PAYLOAD = `UPDATE oncue_jobs SET payload = ? WHERE id = ?`
 
 /** Now, now, ids. */
 export const ASK_TO_STOP = `UPDATE oncue_jobs SET cancel_at = ?, updated = ? WHERE id IN (SELECT value FROM json_each(?))`
@@ -368,6 +376,7 @@ const REPLACED_NAMES = enqueuedColumns('replace').map(({ name }) => name)
 export const REPLACE = `UPDATE oncue_jobs SET ${REPLACED_NAMES.map((name) => `${name} = ?`).join(', ')}, cursor = NULL, progress = NULL,
   run_at = ?, updated = ?, visible_at = CASE WHEN status = 'blocked' OR visible_at IS NULL AND ? <= ? THEN NULL ELSE ? END
 WHERE id = ?`
+export const INSERT_PAYLOAD = `INSERT INTO oncue_payloads (job_id, part, data) VALUES (?, 'payload', ?)`
 export const DROP_PAYLOAD = `DELETE FROM oncue_payloads WHERE job_id = ? AND part = 'payload'`
 
 const ENQUEUED_NAMES = enqueuedColumns().map(({ name }) => name)

@@ -19,6 +19,8 @@ import type {
   EnqueueIn,
   EnqueueOutcome,
   HeartbeatRequest,
+  PayloadChange,
+  PayloadOutcome,
   Presence,
   PruneRule,
   Rescue,
@@ -255,6 +257,10 @@ export class SqliteStore extends BaseStore implements Store {
 
   protected runAction(batch: ActionBatch): Promise<Acted[]> {
     return this.#writer.write(() => this.#act(batch))
+  }
+
+  protected runPayloadChange(change: PayloadChange): Promise<PayloadOutcome> {
+    return this.#writer.write(() => this.#work.actions.requeueWithPayload(change, this.#now()))
   }
 
   protected runFenced({ fence, batch, account }: FencedAction): Promise<boolean> {

@@ -19,6 +19,7 @@ import { describeLease } from './lease.ts'
 import { describeLimits } from './limits.ts'
 import { describePaging } from './paging.ts'
 import { describePairings } from './pairings.ts'
+import { describePayloadChanges } from './payload-changes.ts'
 import { describeProcesses } from './processes.ts'
 import { describeProgress } from './progress.ts'
 import { describePrune } from './prune.ts'
@@ -50,6 +51,7 @@ const PARTS = {
   queues: describeQueues,
   dependencies: describeDependencies,
   actions: describeActions,
+  payloadChanges: describePayloadChanges,
   events: describeEvents,
   wakeups: describeWakeups,
   schedules: describeSchedules,

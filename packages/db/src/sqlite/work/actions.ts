@@ -1,6 +1,7 @@
 import type { JobId } from '@oncue/core'
 import type { Acted } from '../../portable/actions.ts'
-import { storedUniqueKey } from '../../portable/enqueue.ts'
+import { isInline, storedUniqueKey } from '../../portable/enqueue.ts'
+import type { PayloadChange, PayloadOutcome } from '../../store.ts'
 import * as sql from '../sql.ts'
 import { Tally } from '../stats.ts'
 import { appendEvent, type Ends } from './ends.ts'
@@ -8,6 +9,7 @@ import type { Statements } from './statements.ts'
 
 type FinishedRow = {
   readonly id: JobId
+  readonly run: number
   readonly queue: string
   readonly topic: string
   readonly status: 'completed' | 'failed' | 'cancelled'
@@ -18,10 +20,13 @@ type FinishedRow = {
 
 type LiveRow = {
   readonly id: JobId
+  readonly run: number
   readonly status: 'blocked' | 'pending' | 'processing'
   readonly created: number
+  readonly updated: number
   readonly run_at: number
   readonly visible_at: number | null
+  readonly fingerprint: string | null
 }
 
 /** The jobs of an action: as of a moment, if one is given. */
@@ -63,7 +68,34 @@ export class Actions {
     return report.done(back)
   }
 
-  /** Makes pending jobs that are due later due at once. Only their time changes. */
+  /** One job, with another payload, if it is as the caller saw it. */
+  requeueWithPayload({ id, run, updated, payload, ...change }: PayloadChange, now: number): PayloadOutcome {
+    const { by = null, paths = [] } = change
+    const found = this.#find([id])
+    const live = found.live.get(id)
+    const finished = found.finished.get(id)
+    const job = live ?? finished
+    if (!job) return 'JOB_NOT_FOUND'
+    const changedAt = live ? live.updated : finished?.finished_at
+    if (job.run !== run || changedAt !== updated.getTime()) return 'CHANGED'
+    if (!live) {
+      const [done] = this.requeue({ ids: [id], asOf: null, by }, now)
+      if (done?.count !== 1) return 'UNIQUE_KEY_LIVE'
+    } else if (live.status !== 'pending' || live.visible_at === null || live.fingerprint === null) {
+      return 'INVALID_STATE'
+    } else {
+      this.#statements.run(sql.RETRY_ANEW, now, now, now, id)
+      appendEvent(this.#statements, id, 'requeued', { by }, now)
+    }
+    const isSmall = isInline(payload)
+    this.#statements.run(sql.SET_PAYLOAD, isSmall ? payload : null, id)
+    this.#statements.run(sql.DROP_PAYLOAD, id)
+    if (!isSmall) this.#statements.run(sql.INSERT_PAYLOAD, id, payload)
+    appendEvent(this.#statements, id, 'payload_changed', { by, paths }, now)
+    return 'done'
+  }
+
+  /** Makes pending jobs that are to run later due at once. Only their time changes. */
   run_now({ ids, asOf, by }: Aim, now: number): Acted[] {
     const found = this.#find(ids)
     const report = new Report()
