@@ -1,6 +1,6 @@
 import { awaitsCanary, BULK_OPERATION_LEAD, type BulkOperationRow, type Store } from '@oncue/db'
 import type { Control } from '@oncue/db/control'
-import { type Logger, Loop, type Runtime, type Service, systemRuntime, Term } from '@oncue/runtime'
+import { backoff, type Logger, Loop, type Runtime, type Service, systemRuntime, Term } from '@oncue/runtime'
 import { isOurFault, toOncueError } from '../errors.ts'
 
 /** How often a process looks for bulk operations without a leader. */
@@ -16,6 +16,8 @@ const BATCH_EVERY_MS = 1_000
 const LOOK_MS = 1_000
 /** After its end, outcomes that do not change are counted less and less often, up to this pause. */
 const MAX_LOOK_MS = 30_000
+/** An operation that cannot be continued is tried again after a growing pause. */
+const FAILURE_BACKOFF = { firstMs: POLL_MS, maxMs: 60_000 }
 /** An operation that stops when jobs fail again must not be far ahead of them. */
 const MAX_IN_FLIGHT = 1_000
 
@@ -39,6 +41,8 @@ export class BulkRunner implements Service {
   readonly #running = new Map<string, Promise<void>>()
   /** When the outcomes of an operation that has ended are counted again, and the pause before that. */
   readonly #looks = new Map<string, { readonly at: number; readonly pauseMs: number }>()
+  /** Of operations that could not be continued: how often in a row, and the error that was logged. */
+  readonly #failures = new Map<string, { readonly count: number; readonly logged: string }>()
   #stopping: AbortController | undefined
   /** One batch at a time, over all bulk operations. */
   #turn: Promise<unknown> = Promise.resolve()
@@ -54,7 +58,8 @@ export class BulkRunner implements Service {
       runtime,
       work: async () => {
         const open = await control.bulkOperations.open()
-        for (const id of this.#looks.keys()) if (!open.includes(id)) this.#looks.delete(id)
+        for (const known of [this.#looks, this.#failures])
+          for (const id of known.keys()) if (!open.includes(id)) known.delete(id)
         for (const id of open) if ((this.#looks.get(id)?.at ?? 0) <= runtime.monotonic()) this.begin(id)
         return POLL_MS
       },
@@ -93,6 +98,7 @@ export class BulkRunner implements Service {
       while (!signal.aborted) {
         await this.#sleep(Math.min(way.dueAt - this.#runtime.monotonic(), RENEW_MS), signal)
         const goesOn = await this.#inTurn(async () => (await term.take()) && this.#step(id, way, signal))
+        this.#recover(id)
         if (!goesOn) return
       }
     } finally {
@@ -149,16 +155,29 @@ export class BulkRunner implements Service {
     return turn
   }
 
-  /** An operation with a retryable error goes on with the next poll. */
+  #recover(id: string): void {
+    if (this.#failures.delete(id)) this.#options.log.info({ operation: id }, 'bulk operation continues')
+  }
+
+  /**
+   * One with a retryable error is continued later. So is one that has finished: only the outcomes of its jobs are not
+   * counted. Logged when the error is another one than before.
+   */
   async #fail(id: string, cause: unknown): Promise<void> {
     const { store, control, log } = this.#options
     const error = toOncueError(cause)
+    const { code } = error
+    const logged = `${code} ${error.message}`
+    const { count = 0, logged: before } = this.#failures.get(id) ?? {}
+    this.#failures.set(id, { count: count + 1, logged })
+    const pauseMs = backoff(count, FAILURE_BACKOFF, this.#runtime)
+    this.#looks.set(id, { at: this.#runtime.monotonic() + pauseMs, pauseMs: LOOK_MS })
+    const isNews = logged !== before
     if (error.retryable) {
-      log.warn({ err: cause, operation: id }, 'bulk operation interrupted; resuming at the next poll')
+      if (isNews) log.warn({ err: cause, operation: id }, 'bulk operation interrupted; it is continued later')
       return
     }
-    log.error({ err: cause, operation: id }, 'bulk operation failed')
-    const { code } = error
+    if (isNews) log.error({ err: cause, operation: id }, 'bulk operation failed')
     const message = isOurFault(error)
       ? `Internal error; see the server log for bulk operation ${id}`
       : error.message
