@@ -51,7 +51,15 @@ export function createTokens({ client, now }: Context, usable: TokenStore['usabl
       const created = await now()
       if (kind === 'session') {
         const before = new Date(created.getTime() - KEPT_MS)
-        await client.token.deleteMany({ where: { kind, expiresAt: { lt: before } } })
+        const ended = await client.token.findMany({
+          where: { kind, expiresAt: { lt: before } },
+          select: { id: true },
+          take: LIST_LIMIT,
+        })
+        const ids = ended.map(({ id }) => id)
+        // Where a browser was notified, and then the session itself: if this ends in between, the next one does the rest.
+        await client.channel.deleteMany({ where: { tokenId: { in: ids } } })
+        await client.token.deleteMany({ where: { id: { in: ids } } })
       }
       const data = {
         id: newJobId(created.getTime()),

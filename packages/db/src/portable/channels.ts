@@ -43,10 +43,10 @@ export function createChannels(sql: Sql): ChannelStore {
     const now = await sql.now()
     const written = isUuid(tokenId)
       ? await sql.run(
-          // Including channels of devices that were revoked.
+          // Also what devices and sessions left behind that were revoked or have expired.
           q`delete from {channels} where kind in ('push', 'web_push') and ((address = ${address} and token_id <> ${tokenId})
-            or token_id in (select id from {tokens} where revoked_at is not null))`,
-          // An app registers its push token at every start. The delivery state is kept while the token is the same.
+            or token_id in (select id from {tokens} where revoked_at is not null or expires_at <= ${now}))`,
+          // An app says at every start what it is reached by. As long as that is the same, so is how it went.
           q`insert into {channels} as c (id, kind, name, address, secret, token_id, enabled, created)
             select ${newJobId(now.getTime())}, ${kind}, t.name, ${address}, ${secret}, t.id, ${true}, ${now}
             from {tokens} t where t.id = ${tokenId} and t.kind in (${list(makers)}) and ${usableAt(now)}

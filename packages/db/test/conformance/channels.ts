@@ -2,6 +2,7 @@ import { createHash, randomUUID } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import type { NewChannel } from '../../src/control/channels.ts'
 import { type Control, openControl } from '../../src/control/index.ts'
+import type { Connection } from '../../src/portable/sql.ts'
 import type { Store } from '../../src/store.ts'
 import { Bench, type Dialect, MINUTE } from './harness.ts'
 
@@ -175,7 +176,36 @@ export function describeChannels(dialect: Dialect): void {
         expect(await control.channels.list()).toEqual([])
       })
 
-      it('requires an existing device', async () => {
+      it('of a session goes with the session', async () => {
+        const { store, control } = await bench.openBoth()
+        const signIn = (hash: string, expiresAt = new Date(bench.clock.now().getTime() + MINUTE)) =>
+          control.tokens.create({ kind: 'session', name: 'browser', role: 'viewer', hash, expiresAt })
+        const subscribe = (id: string, endpoint: string) =>
+          store.channels.setWebPush(id, {
+            endpoint,
+            keys: { p256dh: 'p'.repeat(87), auth: 'a'.repeat(22) },
+          })
+        const stored = async () => {
+          const { connection } = store as unknown as { connection: Connection }
+          const table = dialect.schema ?? 'oncue'
+          const name = connection.dialect === 'postgres' ? `${table}.channels` : `${table}_channels`
+          const { rows } = await connection.send({ text: `select count(*) from ${name}`, values: [] })
+          return Number(rows[0]?.[0])
+        }
+        const first = await signIn('1'.repeat(64))
+        await subscribe(first.id, 'https://push.example/1')
+        bench.clock.advance(2 * MINUTE)
+        // Another browser that is told something: what has expired is dropped with it.
+        const second = await signIn('2'.repeat(64))
+        await subscribe(second.id, 'https://push.example/2')
+        expect(await stored()).toBe(1)
+        // And with the session itself, a month later.
+        bench.clock.advance(32 * 24 * 60 * MINUTE)
+        await signIn('3'.repeat(64))
+        expect(await stored()).toBe(0)
+      })
+
+      it('is only for a device that there is', async () => {
         const { store, control } = await bench.openBoth()
         const hash = createHash('sha256').update('no device').digest('hex')
         const token = await control.tokens.create({ kind: 'token', name: 'shop', role: 'admin', hash })
