@@ -266,6 +266,24 @@ describe.each(DIALECTS)('tRPC on %s', (dialect) => {
     expect(wrong).toMatchObject({ code: 'INVALID_CRON' })
   })
 
+  it('takes over a schedule in code only if told to, and says so in the audit', async () => {
+    const api = await startTestApi(dialect)
+    const client = api.client()
+    const schedule = { name: 'mail', cron: '0 3 * * *', topic: 'mail' }
+    await api.store.schedules.save({
+      ...{ ...schedule, timezone: 'UTC', payload: null, options: {}, missed: 'skip' },
+      ...{ source: 'code', service: 'shop' },
+    })
+    const changed = { ...schedule, cron: '0 4 * * *' }
+    expect(await errorOf(client.schedules.save.mutate(changed))).toMatchObject({ code: 'SCHEDULE_IN_CODE' })
+    expect(await client.schedules.list.query()).toMatchObject([{ cron: '0 3 * * *', source: 'code' }])
+    expect(await client.schedules.save.mutate({ ...changed, takeOver: true })).toMatchObject({
+      ...{ cron: '0 4 * * *', source: 'database', service: null },
+    })
+    const { items } = await client.audit.list.query({ action: 'schedules.save' })
+    expect(items).toMatchObject([{ target: { ...changed, takeOver: true } }])
+  })
+
   it('shows workers and topics', async () => {
     const api = await startTestApi(dialect)
     await api.store.announce([{ topic: 'mail', input: { type: 'object' }, output: true, policy: {} }])

@@ -101,9 +101,13 @@ export const ERRORS = {
   // State of the job
   UNKNOWN_PARENT: notFound('Enqueue the parent first, or in the same call.'),
   SCHEDULE_NOT_FOUND: notFound('Check the name; schedules in code exist once a worker has announced them.'),
+  SCHEDULE_IN_CODE: conflict(
+    'Change it in the code that declares it, choose another name, or send takeOver: true.',
+  ),
   UNKNOWN_TOPIC: notFound('Define the topic with defineJobs, or start a worker that handles it.'),
   JOB_NOT_FOUND: notFound('Check the id; finished jobs are pruned after the retention time.'),
   INVALID_STATE: conflict('Read the job again: its status does not allow this action.'),
+  JOB_CHANGED: conflict('Read the job again, then send your change with its new `run` and `updated`.'),
   UNIQUE_KEY_LIVE: conflict('Another job holds this unique key: wait for it, replace it, or use its id.'),
   VERSION_MISMATCH: conflict('Another writer appended first: read the events again, then retry the append.'),
   STALE_RUN: conflict('Discard the result: the job was cancelled, or another run owns it.'),

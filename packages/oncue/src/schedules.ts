@@ -1,5 +1,5 @@
-import { OncueError, prepareJob } from '@oncue/core'
-import { previewRuns, type ScheduleRow } from '@oncue/db'
+import { prepareJob } from '@oncue/core'
+import type { ScheduleRow } from '@oncue/db'
 import { addExamples, plain, toWhole } from '@oncue/db/cli'
 import { type Command, Option } from 'commander'
 import { toJson } from './arguments.ts'
@@ -60,12 +60,6 @@ export function addSchedules(program: Command): void {
       const jobOptions = { ...(queue && { queue }), ...(priority !== undefined && { priority }) }
       // A job that no tick could enqueue is refused now, while the caller sees the error.
       prepareJob(topic, payload, jobOptions)
-      const existing = (await store.schedules.list()).find((row) => row.name === name)
-      if (existing?.source === 'code') {
-        throw new OncueError('INVALID_STATE', `${name} is a schedule in code`, {
-          hint: 'Change it in the code that defines the job, or choose another name.',
-        })
-      }
       const row = await store.schedules.save({
         name,
         cron,

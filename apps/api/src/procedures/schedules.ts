@@ -60,7 +60,7 @@ export const schedules = {
     maxBody: JOB_BODY,
     input: scheduleRequestSchema,
     output: scheduleSchema,
-    async run(ctx, { payload = null, ...schedule }) {
+    async run(ctx, { payload = null, takeOver, ...schedule }) {
       const { auth, payloads, principal, settings, store } = ctx
       await authorize(ctx, 'enqueue')
       await auth.assertTopic(principal, schedule.topic)
@@ -72,10 +72,13 @@ export const schedules = {
       assertUnmasked(payload, prepareJob(schedule.topic, payload).payload, schedule.options.meta)
       const { payloadValidation } = await settings.get()
       await payloads.check(schedule.topic, payload, payloadValidation)
-      const saved = await store.schedules.save({ ...schedule, payload, source: 'database' })
+      const saved = await store.schedules.save({ ...schedule, payload, source: 'database' }, { takeOver })
       return show(ctx, saved, await store.now())
     },
-    audit: ({ name, cron, topic }) => ({ target: { name, cron, topic }, count: 1 }),
+    audit: ({ name, cron, topic, takeOver }) => ({
+      target: { name, cron, topic, ...(takeOver && { takeOver }) },
+      count: 1,
+    }),
     rest: [
       {
         at: 'POST /api/schedules',
@@ -83,7 +86,7 @@ export const schedules = {
         body: scheduleRequestSchema,
         example: { name: 'nightly', cron: '0 9 * * *', topic: 'mail_digest', payload: { userId: '123' } },
         responses: { 200: restObject(scheduleSchema) },
-        errors: ['INVALID_TOPIC', 'INVALID_QUEUE'],
+        errors: ['INVALID_TOPIC', 'INVALID_QUEUE', 'SCHEDULE_IN_CODE'],
         respond: (schedule) => ({ status: 200, body: toRest(schedule) }),
       },
     ],

@@ -13,6 +13,10 @@ export const scheduleRequestSchema = scheduleNameSchema.extend({
   payload: z.unknown().optional(),
   options: enqueueOptionsSchema.default({}),
   missed: missedSchema.default('skip').describe('what to do with missed ticks: none, the last, all'),
+  takeOver: z
+    .boolean()
+    .default(false)
+    .describe('true: also if a schedule of this name is declared in code; otherwise SCHEDULE_IN_CODE'),
 })
 
 export const previewScheduleRequestSchema = scheduleRequestSchema

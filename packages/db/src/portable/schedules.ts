@@ -28,11 +28,11 @@ export type Schedule = Omit<ScheduleRow, 'service' | 'nextAt' | 'lastAt' | 'paus
 /** Cron. One job per tick, however many processes tick. */
 export interface ScheduleStore {
   /**
-   * Creates or changes one; the next tick is recomputed if pattern or zone changed. A declaration in code does not
-   * change a schedule of another service, unless no worker of that service is alive: the returned row shows whose it
-   * is.
+   * Creates or changes one; the next tick is computed anew if pattern or zone changed. One in code changes none that
+   * another service declared, unless no worker of that service lives: the returned row tells. One of people takes over
+   * one in code only with `takeOver`: otherwise SCHEDULE_IN_CODE.
    */
-  save(schedule: Schedule): Promise<ScheduleRow>
+  save(schedule: Schedule, options?: { readonly takeOver?: boolean | undefined }): Promise<ScheduleRow>
   list(): Promise<ScheduleRow[]>
   remove(name: string): Promise<void>
   /** Removes a schedule that this service declared in code, and no other. */
@@ -118,7 +118,7 @@ export function createSchedules(sql: Sql, host: ScheduleHost): ScheduleStore {
   }
 
   return {
-    async save(schedule) {
+    async save(schedule, { takeOver = false } = {}) {
       const { payload, options } = checkSchedule(schedule)
       const { name, cron, timezone, topic, missed, source, service = null } = schedule
       const now = await sql.now()
@@ -134,13 +134,16 @@ export function createSchedules(sql: Sql, host: ScheduleHost): ScheduleStore {
             when s.paused_at is not null then null
             when s.cron = excluded.cron and s.timezone = excluded.timezone then coalesce(s.next_at, excluded.next_at)
             else excluded.next_at end
-        where excluded.source = 'database' or s.source = 'database' or s.service is null
+        where s.source = 'database' or excluded.source = 'database' and ${takeOver ? 1 : 0} = 1
+          or excluded.source = 'code' and (s.service is null
           or s.service = excluded.service or not exists (
             select 1 from {announcements} a join {workers} w on w.id = a.worker
             where a.service = s.service and w.missing_since is null
-              and w.last_beat > ${new Date(now.getTime() - WORKER_SILENT_MS)})`)
+              and w.last_beat > ${new Date(now.getTime() - LIVE_MS)}))`)
+      const saved = await find(name)
+      if (source === 'database' && saved.source === 'code') throw inCode(saved)
       host.wake(CHANGES)
-      return find(name)
+      return saved
     },
 
     list: () => read(q`order by name`),
@@ -206,6 +209,11 @@ export function createSchedules(sql: Sql, host: ScheduleHost): ScheduleStore {
 
     onChange: (hear) => host.onWake(CHANGES, hear),
   }
+}
+
+function inCode({ name, service }: ScheduleRow): OncueError {
+  const by = service === null ? '' : `, by ${service}`
+  return new OncueError('SCHEDULE_IN_CODE', `The schedule ${JSON.stringify(name)} is declared in code${by}`)
 }
 
 const COLUMNS = raw(

@@ -104,11 +104,32 @@ export function describeSchedules(dialect: Dialect): void {
         })
       })
 
-      it('can be changed and removed by people like any other', async () => {
+      it('is not changed by people, unless they say that they take it over', async () => {
         const store = await bench.openWithClock()
         const presence = await serve(store, 'billing')
         const { name } = await store.schedules.save(inCode('billing'))
-        await store.schedules.save(aSchedule({ source: 'database' }))
+        const changed = aSchedule({ source: 'database', cron: '5 * * * *' })
+        await expect(store.schedules.save(changed)).rejects.toMatchObject({
+          code: 'SCHEDULE_IN_CODE',
+          message: expect.stringContaining('declared in code, by billing'),
+        })
+        expect(await store.schedules.list()).toMatchObject([inCode('billing')])
+        // Also once its workers are gone: the next one would declare it again.
+        await presence.leave()
+        await expect(store.schedules.save(changed)).rejects.toMatchObject({ code: 'SCHEDULE_IN_CODE' })
+        expect(await store.schedules.save(changed, { takeOver: true })).toMatchObject({
+          source: 'database',
+          service: null,
+          cron: '5 * * * *',
+        })
+        expect(await store.schedules.save(changed)).toMatchObject({ source: 'database' })
+      })
+
+      it('that people have taken over or removed is theirs', async () => {
+        const store = await bench.openWithClock()
+        const presence = await serve(store, 'billing')
+        const { name } = await store.schedules.save(inCode('billing'))
+        await store.schedules.save(aSchedule({ source: 'database' }), { takeOver: true })
         await store.schedules.withdraw(name, 'billing')
         expect(await store.schedules.list()).toMatchObject([{ name, source: 'database', service: null }])
         await store.schedules.remove(name)
