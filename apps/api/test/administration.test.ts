@@ -63,7 +63,7 @@ describe.each(DIALECTS)('administration on %s', (dialect) => {
         may: [],
       })
       expect(await api.client().tokens.me.query()).toMatchObject({
-        ...{ kind: 'token', name: 'admin', may: ['enqueue', 'read', 'act', 'admin'] },
+        ...{ kind: 'token', name: 'admin', may: ['enqueue', 'read', 'act', 'edit', 'admin'] },
       })
     })
   })

@@ -59,6 +59,12 @@ async function failedJobs(world: World) {
   return { action: 'requeue', filter, asOf: await world.store.now() }
 }
 
+/** A failed job, as a caller read it. */
+async function asRead(world: World, id?: string) {
+  const job = await world.store.get(id ?? (await world.job('failed')))
+  return { id: job?.id, run: job?.run, updated: job?.updated }
+}
+
 const aBulkOperation = async (world: World) => ({ id: await world.bulkOperation() })
 const anAlert = async (world: World) => ({ id: await world.alert() })
 const aRule = async (world: World) => ({ id: await world.alertRule() })
@@ -154,6 +160,10 @@ export const PROCEDURE_CALLS: Readonly<Record<ProcedurePath, ProcedureCall>> = {
     required: ['ids'],
     free: ['fingerprint', 'idPrefix', 'payloadText', 'errorText'],
   },
+  'jobs.requeueWithPayload': {
+    input: async (world) => ({ ...(await asRead(world)), payload: { userId: '456' } }),
+    required: ['id', 'run', 'updated', 'payload'],
+  },
   'jobs.runNow': {
     input: async (world) => ({ ids: [await world.job('scheduled')] }),
     also: byFilter,
@@ -231,6 +241,7 @@ export const PROCEDURE_CALLS: Readonly<Record<ProcedurePath, ProcedureCall>> = {
       timezone: 'UTC',
       options: {},
       missed: 'skip',
+      takeOver: true,
     }),
     required: ['name', 'cron', 'topic'],
   },
@@ -356,6 +367,9 @@ export const PROCEDURE_CALLS: Readonly<Record<ProcedurePath, ProcedureCall>> = {
 const pathOf = (path: string, state: Parameters<World['job']>[0]) => async (world: World) =>
   path.replace(':id', await world.job(state))
 
+/** The job of the last path: its body says how that job was read. */
+let edited = ''
+
 /** How each route is called. */
 export const ROUTE_CALLS: Readonly<Record<string, RouteCall>> = {
   'POST /api/jobs/enqueue': {
@@ -396,6 +410,18 @@ export const ROUTE_CALLS: Readonly<Record<string, RouteCall>> = {
     path: pathOf('/api/jobs/:id/requeue', 'failed'),
     status: 200,
   },
+  'POST /api/jobs/:id/requeue-with-payload': {
+    path: async (world) => {
+      edited = await world.job('failed')
+      return `/api/jobs/${edited}/requeue-with-payload`
+    },
+    body: async (world) => {
+      const { run, updated } = await asRead(world, edited)
+      return { run, updated, payload: { userId: '456' } }
+    },
+    required: ['run', 'updated', 'payload'],
+    status: 200,
+  },
   'POST /api/jobs/:id/run-now': {
     path: pathOf('/api/jobs/:id/run-now', 'scheduled'),
     status: 200,
@@ -410,7 +436,14 @@ export const ROUTE_CALLS: Readonly<Record<string, RouteCall>> = {
     status: 200,
   },
   'POST /api/bulk/preview': {
-    body: () => ({ action: 'requeue', filter: { status: 'failed', queue: 'none' } }),
+    body: () => ({
+      action: 'requeue',
+      filter: {
+        ...{ status: 'failed', queue: 'none', created_from: DAY_AGO, created_to: new Date(), id_prefix: '0' },
+        ...{ id_suffix: 'ffff', error_text: 'x' },
+      },
+    }),
+    free: ['id_prefix', 'error_text'],
     required: ['action', 'filter'],
     status: 200,
   },

@@ -15,6 +15,8 @@ const MAY: Record<string, readonly Person[]> = {
   // A job whose id they know.
   own: ['producer', 'viewer', 'operator', 'admin'],
   act: ['operator', 'admin'],
+  // Unless the setting operatorsEditPayloads says that operators may.
+  edit: ['admin'],
   admin: ['admin'],
   anyone: ['nobody', 'producer', 'viewer', 'operator', 'admin'],
 }
@@ -111,6 +113,7 @@ const AT_MOST: Record<string, readonly Person[]> = {
 /** A job with a known id can be read by callers who may read all jobs, and by those with a token who may enqueue. */
 const CLASSES: Record<string, readonly string[]> = {
   ...{ enqueue: ['enqueue'], read: ['read'], own: ['enqueue', 'read'], act: ['act'], admin: ['admin'] },
+  edit: ['edit'],
 }
 
 const RULES = Object.keys(LETS_IN) as AccessRule[]

@@ -81,7 +81,6 @@ export type {
   LimitTarget,
   PageRequest,
   PayloadChange,
-  PayloadOutcome,
   PoolState,
   Presence,
   PruneRule,

@@ -144,9 +144,10 @@ export interface Store {
 
   /**
    * Requeues one finished job with another payload; or one that waits for its retry, which is then due at once, with all its
-   * retries. All or nothing, and only if the job is as the caller saw it. Finished steps stay, as by `requeue`.
+   * retries. All or nothing, and only if the job is as the caller saw it: otherwise JOB_CHANGED. INVALID_STATE for a job that
+   * runs, waits for a slot or for other jobs, or has not failed yet. Finished steps stay, as by `requeue`.
    */
-  requeueWithPayload(change: PayloadChange): Promise<PayloadOutcome>
+  requeueWithPayload(change: PayloadChange): Promise<void>
 
   /** Running jobs finish, no new ones start: until `resume`, or for `forMs` by the store's clock. */
   pause(queue: string, by?: string, forMs?: number): Promise<void>
@@ -385,12 +386,6 @@ export type PayloadChange = RunRef & {
   /** Which fields differ; kept in the job's events, and no values. */
   readonly paths?: readonly string[] | undefined
 }
-
-/**
- * Why nothing was changed: CHANGED since the caller saw it; INVALID_STATE for a job that runs, waits for a slot or other
- * jobs, or has not failed yet.
- */
-export type PayloadOutcome = 'done' | 'CHANGED' | 'INVALID_STATE' | 'UNIQUE_KEY_LIVE' | 'JOB_NOT_FOUND'
 
 export type JobGlance = Pick<Job, 'topic' | 'status' | 'run' | 'runAt' | 'progress' | 'created' | 'updated'>
 

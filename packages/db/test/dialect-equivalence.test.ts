@@ -233,14 +233,15 @@ class Life {
           const job = await store.get(ids[0] ?? '')
           if (!job) return null
           const { id, run, updated } = job
-          return store.requeueWithPayload({
+          const change = {
             id,
             run,
             updated,
             payload: '"another"',
             ...by,
             paths: ['payload'],
-          })
+          }
+          return store.requeueWithPayload(change).catch((error) => error.code)
         },
       },
       { name: `run now ${ids}`, act: (store) => store.runNow(ids, by) },

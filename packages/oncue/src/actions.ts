@@ -6,10 +6,12 @@ import { count, EXIT, type Output } from '@oncue/db/cli'
 import type { Command } from 'commander'
 import { addFilters, type FilterOptions, toFilter } from './arguments.ts'
 import { implement, whoami, withStore } from './command.ts'
+import { requeueWithPayload } from './requeue-with-payload.ts'
 
 interface Options extends FilterOptions {
   readonly yes?: true
   readonly by: string
+  readonly payload?: string
 }
 
 interface Action {
@@ -29,7 +31,11 @@ const ACTIONS: readonly Action[] = [
     done: 'requeued',
     description: 'requeue finished jobs, with all their retries',
     status: 'failed',
-    examples: ['01a2b3c4-…', '--topic mail_digest --since 2h --yes'],
+    examples: [
+      '01a2b3c4-…',
+      '--topic mail_digest --since 2h --yes',
+      `01a2b3c4-… --payload '{"userId":"123"}'`,
+    ],
   },
   {
     name: 'run-now',
@@ -72,10 +78,19 @@ function addAction(program: Command, asked: Action): void {
   addFilters(command)
     .option('--yes', 'with a filter: do it; without --yes, only count the matching jobs')
     .option('--by <name>', "your name, for the job's events", whoami())
+  if (action === 'requeue')
+    command.option(
+      '--payload <json>',
+      'requeue one finished or retrying job with another payload: JSON, @file, or - for standard input; shows the changes, and asks unless --yes',
+    )
   implement<Options>(
     command,
     examples,
-    withStore(name, async (store, { options, args: [given] }) => {
+    withStore(name, async (store, call) => {
+      const {
+        options,
+        args: [given],
+      } = call
       const ids = readIds(given as string[])
       const filter = toFilter(options)
       const isFilter = Object.values(filter).some((value) => value !== undefined)
@@ -84,6 +99,7 @@ function addAction(program: Command, asked: Action): void {
           hint: `See oncue ${name} --help.`,
         })
       }
+      if (options.payload !== undefined) return requeueWithPayload(store, call, ids)
       if (!isFilter) {
         const report = await store[method](ids, { by: options.by })
         return answer(report, done, Object.keys(report.skipped).length > 0 ? EXIT.failed : EXIT.done)

@@ -1,5 +1,8 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { prepareJob } from '@oncue/core'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { call, describeBoth, ERROR, WORKER } from './harness.ts'
 
 describeBoth('commands on jobs', (bench) => {
@@ -195,5 +198,71 @@ describeBoth('commands on jobs', (bench) => {
     expect(await bench.json(['stats'])).toMatchObject({ failed: 1, pending: 1, completed: 0, successRate: 0 })
     expect(await bench.json(['stats', '--topic', 'other'])).toMatchObject({ failed: 0, pending: 1 })
     expect(await bench.text('stats')).toMatch(/^failed +1$/m)
+  })
+})
+
+describeBoth('requeue with another payload', (bench) => {
+  test('shows what would change, and does it with --yes', async () => {
+    const id = await bench.failOne()
+    const args = ['requeue', id, '--payload', '{"user":8,"retry":true}', '--by', 'ada']
+    const asked = await call(...args, '--url', bench.url)
+    expect(asked.code).toBe(2)
+    expect(asked.stdout).toBe(
+      '- payload.user: 7\n+ payload.user: 8\n+ payload.retry: true\nadd --yes to requeue the job with this payload\n',
+    )
+    expect(await bench.json(['show', id])).toMatchObject({ status: 'failed', payload: { user: 7 } })
+    expect(await bench.json([...args, '--yes'])).toEqual({
+      id,
+      changes: [
+        { path: 'payload.user', before: 7, after: 8 },
+        { path: 'payload.retry', after: true },
+      ],
+      more: 0,
+      done: 1,
+    })
+    const job = await bench.json(['show', id])
+    expect(job).toMatchObject({ status: 'pending', payload: { user: 8, retry: true } })
+    expect(job.events.at(-1)).toMatchObject({
+      type: 'payload_changed',
+      data: { by: 'ada', paths: ['payload.user', 'payload.retry'] },
+    })
+  })
+
+  test('reads the payload from a file', async () => {
+    const id = await bench.failOne()
+    const folder = await mkdtemp(join(tmpdir(), 'oncue-'))
+    onTestFinished(() => rm(folder, { recursive: true }))
+    const file = join(folder, 'payload.json')
+    await writeFile(file, '{"user": 9}')
+    await bench.json(['requeue', id, '--payload', `@${file}`, '--yes'])
+    expect(await bench.json(['show', id])).toMatchObject({ payload: { user: 9 } })
+    const { error } = await bench.json(['requeue', id, '--payload', `@${file}.none`, '--yes'], 2)
+    expect(error).toMatchObject({ code: 'INVALID_INPUT', message: expect.stringContaining('cannot be read') })
+  })
+
+  test('refuses what is no JSON, several jobs, a job that runs, and one that is not there', async () => {
+    const id = await bench.failOne()
+    const edit = async (payload: string, ...ids: string[]) => {
+      const { stdout } = await call(
+        'requeue',
+        ...ids,
+        '--payload',
+        payload,
+        '--yes',
+        '--json',
+        '--url',
+        bench.url,
+      )
+      return JSON.parse(stdout).error
+    }
+    expect(await edit('{"user":', id)).toMatchObject({ code: 'INVALID_PAYLOAD' })
+    expect(await edit('{}', id, await bench.add())).toMatchObject({
+      code: 'INVALID_INPUT',
+      message: '--payload needs exactly one job id',
+    })
+    expect(await edit('{}', await bench.add())).toMatchObject({ code: 'INVALID_STATE' })
+    expect(await edit('{}', prepareJob('mail', {}).id)).toMatchObject({ code: 'JOB_NOT_FOUND' })
+    const filtered = await call('requeue', '--topic', 'mail', '--payload', '{}', '--json', '--url', bench.url)
+    expect(JSON.parse(filtered.stdout).error).toMatchObject({ code: 'INVALID_INPUT' })
   })
 })

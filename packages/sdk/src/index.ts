@@ -26,6 +26,8 @@ export {
 } from '@oncue/core'
 export {
   completeSearch,
+  diffJson,
+  type JsonChange,
   parseSearch,
   type Role,
   type SearchReading,

@@ -92,6 +92,15 @@ export interface JobsClient<Jobs extends JobDefinitions> extends SameCalls {
     options?: Omit<Inputs['jobs']['events'], 'id'> & CallOptions,
   ): Promise<Outputs['jobs']['events']>
   requeue(target: TargetOfAction, options?: CallOptions): Promise<Outputs['jobs']['requeue']>
+  /**
+   * Requeues a finished or retrying job with another payload, if it still is as you read it: pass what `get` returned.
+   * Throws JOB_CHANGED if it is not.
+   */
+  requeueWithPayload(
+    job: Pick<Outputs['jobs']['get'], 'id' | 'run' | 'updated'>,
+    payload: unknown,
+    options?: CallOptions,
+  ): Promise<Outputs['jobs']['requeueWithPayload']>
   /** Makes retrying and scheduled jobs due at once. */
   runNow(target: TargetOfAction, options?: CallOptions): Promise<Outputs['jobs']['runNow']>
   cancel(target: TargetOfAction, options?: CallOptions): Promise<Outputs['jobs']['cancel']>
@@ -147,6 +156,8 @@ export function createJobs<Jobs extends JobDefinitions>(
     series: calls.series,
     gauges: calls.gauges,
     requeue: act('requeue'),
+    requeueWithPayload: ({ id, run, updated }, payload, options) =>
+      calls.requeueWithPayload({ id, run, updated, payload }, options),
     runNow: act('runNow'),
     cancel: act('cancel'),
     delete: act('delete'),

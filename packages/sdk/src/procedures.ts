@@ -16,6 +16,7 @@ export const PROCEDURES = {
     gauges: 'query',
     delete: 'mutation',
     requeue: 'mutation',
+    requeueWithPayload: 'mutation',
     runNow: 'mutation',
     cancel: 'mutation',
     watch: 'subscription',

@@ -159,6 +159,7 @@ const VERBS: Readonly<Record<AccessClass, string>> = {
   enqueue: 'enqueue jobs',
   read: 'see jobs',
   act: 'change jobs',
+  edit: 'edit payloads',
   admin: 'administer Oncue',
 }
 

@@ -11,7 +11,7 @@ export async function maskerOf(ctx: ApiContext): Promise<Mask> {
 }
 
 /** Made anew only when the setting changes. */
-async function maskOfOthers({ settings }: ApiContext): Promise<Mask> {
+export async function maskOfOthers({ settings }: ApiContext): Promise<Mask> {
   const { maskedKeys: keys } = await settings.get()
   if (latest?.keys !== keys) latest = { keys, mask: keys.length > 0 ? createMask(keys) : maskNothing }
   return latest.mask

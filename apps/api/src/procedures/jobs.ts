@@ -58,6 +58,7 @@ import { auditJobs } from './audit-jobs.ts'
 import { enqueue, enqueueMany } from './enqueue.ts'
 import { actedIds, assertMayAct } from './own-queue.ts'
 import { authorize, callerOf, mutation, query, subscription } from './procedure.ts'
+import { requeueWithPayload } from './requeue-with-payload.ts'
 import { search } from './search-budget.ts'
 
 const byId = { id: jobIdSchema }
@@ -243,6 +244,7 @@ export const jobs = {
     refuse: refuseUndone('requeued', 'only failed, cancelled and completed jobs can be requeued'),
     respond: async (_, { params, glance }) => ({ status: 200, body: await ticketOf(params.id, glance) }),
   }),
+  requeueWithPayload,
   runNow: action('run_now', {
     at: 'POST /api/jobs/:id/run-now',
     summary: 'Run a retrying or scheduled job now, instead of at its time',

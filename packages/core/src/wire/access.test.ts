@@ -64,13 +64,21 @@ describe('allows', () => {
 
   describe.each(rules)('under the rule %o', (rule) => {
     it.each(['enqueue', 'read', 'act'] as const)('%s', (access) => {
-      const closed = { enqueueRule: '', manageRule: '' } as const
+      const closed = { enqueueRule: '', manageRule: '', operatorsEditPayloads: true } as const
       const set = access === 'enqueue' ? { enqueueRule: rule } : { manageRule: rule }
       expect(whoMay({ ...closed, ...set }, access)).toEqual(TABLE[rule][access])
     })
 
     it('leaves administration to admins', () => {
-      expect(whoMay({ enqueueRule: rule, manageRule: rule }, 'admin')).toEqual(['admin'])
+      const rules = { enqueueRule: rule, manageRule: rule, operatorsEditPayloads: true }
+      expect(whoMay(rules, 'admin')).toEqual(['admin'])
+    })
+
+    it('lets operators edit payloads if they may act and a setting says so, and those without a role never', () => {
+      const rules = { enqueueRule: '' as const, manageRule: rule }
+      expect(whoMay({ ...rules, operatorsEditPayloads: false }, 'edit')).toEqual(['admin'])
+      const allowed = TABLE[rule].act.filter((name) => name === 'operator' || name === 'admin')
+      expect(whoMay({ ...rules, operatorsEditPayloads: true }, 'edit')).toEqual(allowed)
     })
   })
 
@@ -86,7 +94,7 @@ describe('allows', () => {
       producer: ['enqueue'],
       viewer: ['read'],
       operator: ['enqueue', 'read', 'act'],
-      admin: ['enqueue', 'read', 'act', 'admin'],
+      admin: ['enqueue', 'read', 'act', 'edit', 'admin'],
     })
   })
 })

@@ -6,14 +6,14 @@ export const ROLES = ['producer', 'viewer', 'operator', 'admin'] as const
 export type Role = (typeof ROLES)[number]
 export const roleSchema = z.enum(ROLES)
 
-/** The kind of access of a call; every procedure and route has one. */
-export const ACCESS_CLASSES = ['enqueue', 'read', 'act', 'admin'] as const
+/** What a call does; every procedure and route has one. `edit`: gives an existing job another payload. */
+export const ACCESS_CLASSES = ['enqueue', 'read', 'act', 'edit', 'admin'] as const
 export type AccessClass = (typeof ACCESS_CLASSES)[number]
 
 const PERMITTED: Readonly<Record<Role, readonly AccessClass[]>> = {
   producer: ['enqueue'],
   viewer: ['read'],
-  operator: ['enqueue', 'read', 'act'],
+  operator: ['enqueue', 'read', 'act', 'edit'],
   admin: ACCESS_CLASSES,
 }
 
@@ -44,7 +44,7 @@ function passes(rule: AccessRule, { signedIn, role }: Caller): boolean {
 }
 
 function permits(role: Role | null, access: AccessClass): boolean {
-  return role === null ? access !== 'admin' : PERMITTED[role].includes(access)
+  return role === null ? access !== 'admin' && access !== 'edit' : PERMITTED[role].includes(access)
 }
 
 /** Whether a role permits no more than another does. */
@@ -54,12 +54,13 @@ export function isAtMost(role: Role, other: Role | null): boolean {
 
 /** Both must agree: a rule may open a call to many, but no role can do what it is not meant for. */
 export function allows(
-  rules: Pick<Settings, 'enqueueRule' | 'manageRule'>,
+  rules: Pick<Settings, 'enqueueRule' | 'manageRule' | 'operatorsEditPayloads'>,
   caller: Caller,
   access: AccessClass,
 ): boolean {
   if (!permits(caller.role, access)) return false
   if (access === 'admin') return true
+  if (access === 'edit' && caller.role !== 'admin' && !rules.operatorsEditPayloads) return false
   return passes(access === 'enqueue' ? rules.enqueueRule : rules.manageRule, caller)
 }
 
@@ -104,6 +105,9 @@ export const settingsSchema = z.strictObject({
   allowedQueues: allowedQueuesSchema.describe(
     'queues into which jobs may be enqueued through the API; null: every queue',
   ),
+  operatorsEditPayloads: z
+    .boolean()
+    .describe('true: operators, and not only admins, may requeue a job with another payload'),
   payloadValidation: z
     .enum(['reject', 'warn', 'off'])
     .describe('what to do with a payload that does not fit the announced schema'),
@@ -131,6 +135,7 @@ export const DEFAULT_SETTINGS: Settings = {
   manageRule: 'viewer',
   allowedTopics: null,
   allowedQueues: null,
+  operatorsEditPayloads: false,
   payloadValidation: 'reject',
   maskedKeys: [
     'password',

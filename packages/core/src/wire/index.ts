@@ -2,6 +2,7 @@
 export { enqueueOptionsSchema } from '../job/enqueue-options.ts'
 export { jobErrorSchema } from '../job/failure.ts'
 export { jobSchema, jobStatusSchema, jobSummarySchema } from '../job/job.ts'
+export { diffJson, type JsonChange, type JsonDiff } from '../job/json-diff.ts'
 export {
   ACCESS_CLASSES,
   type AccessClass,
@@ -123,6 +124,8 @@ export {
   listJobsResponseSchema,
   type PageRequest,
   type Relative,
+  requeuedWithPayloadSchema,
+  requeueWithPayloadRequestSchema,
   type WaitReason,
   type WatchMessage,
   waitRequestSchema,

@@ -186,6 +186,22 @@ export const jobTargetSchema = z.union([
 ])
 export type JobTarget = z.output<typeof jobTargetSchema>
 
+/** Another payload for one job, as it was when the caller read it. */
+export const requeueWithPayloadRequestSchema = z.strictObject({
+  id: jobIdSchema,
+  run: z.int().min(0).max(2_147_483_647).describe('run of the job when it was read'),
+  updated: timeSchema.describe('updated of the job when it was read; if it has changed since, JOB_CHANGED'),
+  payload: z
+    .unknown()
+    .refine((payload) => payload !== undefined, { error: 'is missing' })
+    .describe('the whole new payload, as JSON; checked as by an enqueue'),
+})
+
+export const requeuedWithPayloadSchema = z.object({
+  id: jobIdSchema,
+  changed: z.array(z.string()).describe('which fields differ, the first 20: `payload.amount`'),
+})
+
 export const actionReportSchema = z.object({
   done: z.int(),
   /**

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { bulkOperationRequestSchema, previewRequestSchema } from './bulk-operations.ts'
 import { enqueueItemSchema, enqueueRequestSchema } from './enqueue.ts'
 import { timeSchema } from './fields.ts'
-import { actedFilterSchema } from './jobs.ts'
+import { actedFilterSchema, jobFilterSchema } from './jobs.ts'
 
 /** `runAt` → `run_at`: REST uses snake_case, TypeScript camelCase. */
 type SnakeCase<Name extends string> = Name extends `${infer First}${infer Rest}`
@@ -21,19 +21,22 @@ export const isoDateSchema = z.iso
   })
   .transform((text) => new Date(text))
 
-/**
- * A request as REST accepts it: dates are texts (`texts` has those fields), and each name may be camelCase or
- * snake_case.
- */
-function asRest<Request extends z.ZodObject>(request: Request, texts: z.ZodRawShape) {
+/** A request as REST takes it: dates are texts (`texts` has those fields), and each name may be camelCase or snake_case. */
+function asRest<Request extends z.ZodObject>(
+  request: Request,
+  texts: z.ZodRawShape,
+  documented: 'camelCase' | 'snake_case' = 'camelCase',
+) {
   const fields = { ...request.shape, ...texts } as Record<string, z.ZodType>
   const aliased = Object.keys(fields).filter((name) => snakeCase(name) !== name)
   const given = Object.fromEntries(
     aliased.flatMap((name) => {
       const field = mayBeMissing(fields[name] ?? z.never())
+      const names = [name, snakeCase(name)] as const
+      const [main, other] = documented === 'camelCase' ? names : names.toReversed()
       return [
-        [name, field],
-        [snakeCase(name), field.describe(`the same as ${name}`)],
+        [main, field],
+        [other, field.describe(`the same as ${main}`)],
       ]
     }),
   )
@@ -71,13 +74,8 @@ export const restEnqueueRequestSchema = asRest(enqueueRequestSchema, { runAt })
 export const restEnqueueItemSchema = asRest(enqueueItemSchema, { runAt })
 
 const restTimeSchema = isoDateSchema.pipe(timeSchema)
-const filter = z
-  .strictObject({
-    ...actedFilterSchema.shape,
-    createdFrom: restTimeSchema.optional(),
-    createdTo: restTimeSchema.optional(),
-  })
-  .pipe(actedFilterSchema)
+const times = { createdFrom: restTimeSchema.optional(), createdTo: restTimeSchema.optional() }
+const filter = asRest(jobFilterSchema, times, 'snake_case').pipe(actedFilterSchema)
 
 export const restPreviewRequestSchema = asRest(previewRequestSchema, {
   filter,

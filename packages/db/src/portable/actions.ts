@@ -33,6 +33,25 @@ export type ActionBatch = {
 
 export type Acted = { readonly reason: string; readonly count: number; readonly ids: readonly JobId[] | null }
 
+/** Why a job did not get another payload. CHANGED: since the caller saw it. */
+export type PayloadOutcome = 'done' | 'CHANGED' | 'INVALID_STATE' | 'UNIQUE_KEY_LIVE' | 'JOB_NOT_FOUND'
+
+export function refusePayload(outcome: Exclude<PayloadOutcome, 'done'>, id: JobId): OncueError {
+  switch (outcome) {
+    case 'CHANGED':
+      return new OncueError('JOB_CHANGED', `Job ${id} has changed since it was read`)
+    case 'INVALID_STATE':
+      return new OncueError(
+        outcome,
+        `Job ${id} cannot get another payload: only finished jobs and jobs that wait for their retry can`,
+      )
+    case 'UNIQUE_KEY_LIVE':
+      return new OncueError(outcome, `Job ${id} was not requeued: another job holds its unique key`)
+    case 'JOB_NOT_FOUND':
+      return new OncueError(outcome, `There is no job ${id}`)
+  }
+}
+
 type Act = (ids: readonly JobId[], asOf: Date | null, by: string | null) => Promise<Acted[]>
 export type Match = (
   filter: JobFilter,

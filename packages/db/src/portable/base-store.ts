@@ -7,13 +7,12 @@ import type {
   JobFilter,
   PageRequest,
   PayloadChange,
-  PayloadOutcome,
   PoolState,
   PruneRule,
   Target,
 } from '../store.ts'
 import { isUuid } from '../uuid.ts'
-import { type Acted, type ActionBatch, act, prune } from './actions.ts'
+import { type Acted, type ActionBatch, act, type PayloadOutcome, prune, refusePayload } from './actions.ts'
 import { type Admin, createAdmin } from './admin.ts'
 import { type AlertStore, createAlerts } from './alerts.ts'
 import { type AuditStore, assertBy, createAudit } from './audit.ts'
@@ -105,10 +104,11 @@ export abstract class BaseStore {
     })
   }
 
-  async requeueWithPayload(change: PayloadChange): Promise<PayloadOutcome> {
+  async requeueWithPayload(change: PayloadChange): Promise<void> {
     this.assertOpen()
     assertBy(change.by)
-    return isUuid(change.id) ? this.runPayloadChange(change) : 'JOB_NOT_FOUND'
+    const outcome = isUuid(change.id) ? await this.runPayloadChange(change) : 'JOB_NOT_FOUND'
+    if (outcome !== 'done') throw refusePayload(outcome, change.id)
   }
 
   /** For Control alone, which sends its own SQL over the connections of this store. */

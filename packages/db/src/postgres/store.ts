@@ -1,7 +1,7 @@
 import type { JobId, NewJob } from '@oncue/core'
 import { type Runtime, systemRuntime } from '@oncue/runtime'
 import { type Capabilities, POSTGRES } from '../capabilities.ts'
-import type { Acted, ActionBatch } from '../portable/actions.ts'
+import type { Acted, ActionBatch, PayloadOutcome } from '../portable/actions.ts'
 import { type Access, BaseStore } from '../portable/base-store.ts'
 import type { FencedAction } from '../portable/bulk-operations.ts'
 import { dueQueues, idsOf } from '../portable/enqueue.ts'
@@ -19,7 +19,6 @@ import type {
   EnqueueOutcome,
   HeartbeatRequest,
   PayloadChange,
-  PayloadOutcome,
   Presence,
   PruneRule,
   Rescue,

@@ -48,10 +48,17 @@ export function describePayloadChanges(dialect: Dialect): void {
       return { id, run, updated, payload: SMALL, by: 'on-call', paths: ['payload.amount'] }
     }
 
+    /** `done`, or the code of the error. */
+    const edit = (store: Store, change: PayloadChange): Promise<string> =>
+      store.requeueWithPayload(change).then(
+        () => 'done',
+        (error) => error.code,
+      )
+
     it.each(Object.entries(ENDS))('puts a %s job back, and says by whom', async (_, end) => {
       const store = await bench.open()
       const id = await ended(store, { payload: { amount: 1 }, meta: { order: 7 }, maxRetries: 2 }, end)
-      expect(await store.requeueWithPayload(await seen(store, id))).toBe('done')
+      expect(await edit(store, await seen(store, id))).toBe('done')
       expect(await read(store, id)).toMatchObject({
         status: 'pending',
         payload: { amount: 2 },
@@ -81,7 +88,7 @@ export function describePayloadChanges(dialect: Dialect): void {
       const store = await bench.open()
       for (const make of [ended, retrying]) {
         const id = await make(store, { payload: JSON.parse(before) })
-        expect(await store.requeueWithPayload({ ...(await seen(store, id)), payload })).toBe('done')
+        expect(await edit(store, { ...(await seen(store, id)), payload })).toBe('done')
         expect((await read(store, id)).payload).toEqual(JSON.parse(payload))
         const run = await claimOne(store)
         expect(run.payload).toEqual(JSON.parse(payload))
@@ -96,7 +103,7 @@ export function describePayloadChanges(dialect: Dialect): void {
       const id = await retrying(store, { payload: { amount: 1 }, unique: { key: 'order-7' } })
       expect(await read(store, id)).toMatchObject({ retries: 1 })
       bench.clock.advance(1_000)
-      expect(await store.requeueWithPayload(await seen(store, id))).toBe('done')
+      expect(await edit(store, await seen(store, id))).toBe('done')
       expect(await read(store, id)).toMatchObject({
         ...{ status: 'pending', run: 1, retries: 0, runAt: bench.clock.now(), lastError: anError },
       })
@@ -112,7 +119,7 @@ export function describePayloadChanges(dialect: Dialect): void {
       const events = [{ type: 'step_finished', data: { name: 'charge', result: 'ch_1' } }]
       await store.recordProgress([{ ...run, cursor: '{"page":3}', events }], WORKER)
       await store.settle([fail(run)])
-      await store.requeueWithPayload(await seen(store, id))
+      await edit(store, await seen(store, id))
       expect(await read(store, id)).toMatchObject({ cursor: { page: 3 } })
       expect((await store.events.list(id)).map(({ type }) => type)).toContain('step_finished')
     })
@@ -121,28 +128,28 @@ export function describePayloadChanges(dialect: Dialect): void {
       const store = await bench.openWithClock()
       const id = await ended(store, { payload: { amount: 1 } })
       const change = await seen(store, id)
-      expect(await store.requeueWithPayload({ ...change, run: 2 })).toBe('CHANGED')
+      expect(await edit(store, { ...change, run: 2 })).toBe('JOB_CHANGED')
       bench.clock.advance(1)
       // Requeued and cancelled before it ran: the same run, at another time.
       await store.requeue([id])
-      expect(await store.requeueWithPayload(change)).toBe('CHANGED')
+      expect(await edit(store, change)).toBe('JOB_CHANGED')
       await store.cancel([id])
-      expect(await store.requeueWithPayload(change)).toBe('CHANGED')
+      expect(await edit(store, change)).toBe('JOB_CHANGED')
       expect(await read(store, id)).toMatchObject({ status: 'cancelled', payload: { amount: 1 } })
       const again = await seen(store, id)
       bench.clock.advance(1)
-      expect(await store.requeueWithPayload(again)).toBe('done')
-      expect(await store.requeueWithPayload(again)).toBe('CHANGED')
+      expect(await edit(store, again)).toBe('done')
+      expect(await edit(store, again)).toBe('JOB_CHANGED')
       const run = await claimOne(store)
-      expect(await store.requeueWithPayload({ ...again, payload: LARGE })).toBe('CHANGED')
+      expect(await edit(store, { ...again, payload: LARGE })).toBe('JOB_CHANGED')
       await store.settle([complete(run)])
-      expect(await store.requeueWithPayload({ ...again, payload: LARGE })).toBe('CHANGED')
+      expect(await edit(store, { ...again, payload: LARGE })).toBe('JOB_CHANGED')
       expect(await read(store, id)).toMatchObject({ status: 'completed', payload: { amount: 2 } })
     })
 
     it('says why it cannot: running, new, blocked, throttled, another with its key, none', async () => {
       const store = await bench.open()
-      const refused = async (id: string) => store.requeueWithPayload(await seen(store, id))
+      const refused = async (id: string) => edit(store, await seen(store, id))
       const [running = ''] = await store.enqueue([aJob()])
       const run = await claimOne(store)
       expect(await refused(running)).toBe('INVALID_STATE')
@@ -168,10 +175,10 @@ export function describePayloadChanges(dialect: Dialect): void {
       expect((await store.events.list(first)).map(({ type }) => type)).toEqual(['run_failed'])
 
       const change = await seen(store, first)
-      expect(await store.requeueWithPayload({ ...change, id: aJob().id })).toBe('JOB_NOT_FOUND')
-      expect(await store.requeueWithPayload({ ...change, id: 'no id' })).toBe('JOB_NOT_FOUND')
+      expect(await edit(store, { ...change, id: aJob().id })).toBe('JOB_NOT_FOUND')
+      expect(await edit(store, { ...change, id: 'no id' })).toBe('JOB_NOT_FOUND')
       await store.delete([first])
-      expect(await store.requeueWithPayload(change)).toBe('JOB_NOT_FOUND')
+      expect(await edit(store, change)).toBe('JOB_NOT_FOUND')
     })
 
     it('of several at once one wins, also against a requeue, a delete and a prune', async () => {
@@ -181,8 +188,8 @@ export function describePayloadChanges(dialect: Dialect): void {
         const change = await seen(store, id)
         const finishedBefore = new Date((await store.now()).getTime() + MINUTE)
         const [first, second, requeued, deleted, pruned] = await Promise.all([
-          store.requeueWithPayload({ ...change, payload: '"first"' }),
-          store.requeueWithPayload({ ...change, payload: LARGE }),
+          edit(store, { ...change, payload: '"first"' }),
+          edit(store, { ...change, payload: LARGE }),
           store.requeue([id]),
           store.delete([id]),
           store.prune({ status: 'failed', finishedBefore }),
@@ -208,7 +215,7 @@ export function describePayloadChanges(dialect: Dialect): void {
         await store.settle([{ ...(await claimOne(store)), kind: 'retry', delayMs: 0, error: anError }])
         const change = await seen(store, id)
         const [outcome, { jobs }] = await Promise.all([
-          store.requeueWithPayload({ ...change, payload: '"after"' }),
+          edit(store, { ...change, payload: '"after"' }),
           store.claim(claiming()),
         ])
         const runs = jobs.length > 0 ? jobs : (await store.claim(claiming())).jobs

@@ -88,6 +88,7 @@ const RIGHTS: Readonly<Record<Access, string>> = {
   enqueue: 'Needs the right to enqueue.',
   read: 'Needs the right to read.',
   act: 'Needs the right to act.',
+  edit: 'Needs the right to edit payloads.',
   admin: 'Needs the right to administer.',
   own: 'Needs the right to read; or to enqueue, for a job of a topic and in a queue that the token may enqueue.',
   anyone: 'Needs no right.',

@@ -1,0 +1,186 @@
+import { INTERNAL_QUEUE } from '@oncue/core/internal'
+import { describe, expect, it } from 'vitest'
+import { DIALECTS, errorOf, failJobs, startTestApi } from './harness.ts'
+
+const SCHEMA = { type: 'object', properties: { amount: { type: 'integer' } }, required: ['amount'] }
+
+describe.each(DIALECTS)('requeue with another payload on %s', (dialect) => {
+  async function start(payload: unknown = { amount: 1 }, queue = 'default') {
+    const api = await startTestApi(dialect)
+    await api.store.announce([{ topic: 'payout', input: SCHEMA, output: {}, policy: {} }])
+    const id = await api.enqueue({ topic: 'payout', payload, queue })
+    const { run } = await api.claim(queue)
+    await api.store.settle([
+      { id, run, kind: 'fail', error: { class: 'TypeError', message: 'no', fingerprint: 'f00d' } },
+    ])
+    const admin = api.client()
+    const read = async () => {
+      const { run, updated } = await admin.jobs.get.query({ id })
+      return { id, run, updated }
+    }
+    return { api, admin, id, read }
+  }
+
+  it('puts the job back, with who changed what in its events and in the audit', async () => {
+    const { admin, id, read } = await start({ amount: 1, note: 'n', items: [1, 2] })
+    const payload = { amount: 2, items: [1], currency: 'EUR' }
+    expect(await admin.jobs.requeueWithPayload.mutate({ ...(await read()), payload })).toEqual({
+      id,
+      changed: ['payload.amount', 'payload.note', 'payload.items[1]', 'payload.currency'],
+    })
+    const job = await admin.jobs.get.query({ id })
+    expect(job).toMatchObject({ status: 'pending', payload })
+    expect(job.events.at(-1)).toMatchObject({
+      type: 'payload_changed',
+      data: { by: 'admin', paths: expect.arrayContaining(['payload.amount']) },
+    })
+    const { items } = await admin.audit.list.query({ action: 'jobs.requeueWithPayload' })
+    expect(items).toMatchObject([
+      {
+        actor: { name: 'admin' },
+        count: 1,
+        target: {
+          ids: [id],
+          topic: 'payout',
+          queue: 'default',
+          more: 0,
+          changes: [
+            { path: 'payload.amount', before: 1, after: 2 },
+            { path: 'payload.note', before: 'n' },
+            { path: 'payload.items[1]', before: 2 },
+            { path: 'payload.currency', after: 'EUR' },
+          ],
+        },
+      },
+    ])
+  })
+
+  it('keeps secrets out of the audit, and long values short', async () => {
+    const { admin, read } = await start({ amount: 1, user: { password: 'hunter2' }, many: {} })
+    const many = Object.fromEntries(Array.from({ length: 500 }, (_, n) => [`field${n}`, 'x'.repeat(300)]))
+    const payload = { amount: 1, user: { password: 'hunter3' }, api_key: { a: 'hunter4' }, many }
+    const { changed } = await admin.jobs.requeueWithPayload.mutate({ ...(await read()), payload })
+    expect(changed).toHaveLength(20)
+    const [entry] = (await admin.audit.list.query({ action: 'jobs.requeueWithPayload' })).items
+    const text = JSON.stringify(entry?.target)
+    expect(text).not.toContain('hunter')
+    expect(text.length).toBeLessThan(10_000)
+    expect(entry?.target).toMatchObject({
+      changes: expect.arrayContaining([
+        { path: 'payload.user.password', before: '[masked]', after: '[masked]' },
+      ]),
+      more: 482,
+    })
+  })
+
+  it('refuses a job that has changed since it was read', async () => {
+    const { api, admin, id, read } = await start()
+    const seen = await read()
+    await admin.jobs.requeue.mutate({ ids: [id] })
+    const again = () => admin.jobs.requeueWithPayload.mutate({ ...seen, payload: { amount: 2 } })
+    expect(await errorOf(again())).toMatchObject({ code: 'JOB_CHANGED' })
+    await api.complete(await api.claim())
+    expect(await errorOf(again())).toMatchObject({ code: 'JOB_CHANGED' })
+    expect(await admin.jobs.get.query({ id })).toMatchObject({ status: 'completed', payload: { amount: 1 } })
+    expect((await admin.audit.list.query({ action: 'jobs.requeueWithPayload' })).items).toEqual([])
+  })
+
+  it.each([
+    ['what does not fit the schema', { amount: '2' }, 'INVALID_PAYLOAD', 'payload.amount'],
+    ['what lacks a field', {}, 'INVALID_PAYLOAD', 'payload.amount'],
+    ['a mask', { amount: 1, password: '[masked]' }, 'INVALID_PAYLOAD', 'payload.password'],
+    ['an unsafe number', { amount: 2 ** 60 }, 'UNSAFE_NUMBER', 'payload.amount'],
+    ['NUL', { amount: 1, text: '\0' }, 'INVALID_TEXT', 'payload.text'],
+    ['what is too large', { amount: 1, text: 'x'.repeat(1_100_000) }, 'PAYLOAD_TOO_LARGE', 'payload'],
+  ])('refuses %s, and changes nothing', async (_, payload, code, path) => {
+    const { admin, id, read } = await start()
+    const error = await errorOf(admin.jobs.requeueWithPayload.mutate({ ...(await read()), payload }))
+    expect(error).toMatchObject({ code, message: expect.stringContaining(path) })
+    expect(await admin.jobs.get.query({ id })).toMatchObject({ status: 'failed', payload: { amount: 1 } })
+  })
+
+  it('takes a payload as large as an enqueue does', async () => {
+    const { admin, id, read } = await start()
+    const payload = { amount: 1, text: 'x'.repeat(900_000) }
+    await admin.jobs.requeueWithPayload.mutate({ ...(await read()), payload })
+    expect((await admin.jobs.get.query({ id })).payload).toEqual(payload)
+  })
+
+  it('is for admins, and for operators only while the setting says so', async () => {
+    const { api, admin, id, read } = await start()
+    const operator = api.client(await api.tokenFor('operator'))
+    const edit = async (client = operator) =>
+      client.jobs.requeueWithPayload.mutate({ ...(await read()), payload: { amount: 2 } })
+    expect(await errorOf(edit())).toMatchObject({ code: 'FORBIDDEN' })
+    expect((await operator.tokens.me.query()).may).toEqual(['enqueue', 'read', 'act'])
+    await admin.settings.set.mutate({ operatorsEditPayloads: true })
+    expect((await operator.tokens.me.query()).may).toEqual(['enqueue', 'read', 'act', 'edit'])
+    for (const role of ['viewer', 'producer'] as const)
+      expect(await errorOf(edit(api.client(await api.tokenFor(role))))).toMatchObject({ code: 'FORBIDDEN' })
+    expect(await edit()).toMatchObject({ id, changed: ['payload.amount'] })
+    await admin.settings.set.mutate({ manageRule: 'admin' })
+    expect(await errorOf(edit())).toMatchObject({ code: 'FORBIDDEN' })
+  })
+
+  it('holds a token to its topics and queues, and leaves Oncue’s own jobs alone', async () => {
+    const { api, admin, read } = await start({ amount: 1 }, 'payouts')
+    await admin.settings.set.mutate({ operatorsEditPayloads: true })
+    const limited = async (limits: { allowedTopics?: string[]; allowedQueues?: string[] }) => {
+      const created = await admin.tokens.create.mutate({ name: 'desk', role: 'operator', ...limits })
+      return api.client(created.secret)
+    }
+    const edit = async (client: typeof admin) =>
+      client.jobs.requeueWithPayload.mutate({ ...(await read()), payload: { amount: 2 } })
+    expect(await errorOf(edit(await limited({ allowedTopics: ['mail_*'] })))).toMatchObject({
+      code: 'TOPIC_NOT_ALLOWED',
+    })
+    expect(await errorOf(edit(await limited({ allowedQueues: ['mail'] })))).toMatchObject({
+      code: 'QUEUE_NOT_ALLOWED',
+    })
+    await edit(await limited({ allowedTopics: ['payout'], allowedQueues: ['payouts'] }))
+
+    const own = await api.enqueue({ topic: 'oncue.notify', queue: INTERNAL_QUEUE, payload: {} })
+    await admin.jobs.cancel.mutate({ ids: [own] })
+    const { run, updated } = await admin.jobs.get.query({ id: own })
+    const call = admin.jobs.requeueWithPayload.mutate({ id: own, run, updated, payload: { to: 'me' } })
+    expect(await errorOf(call)).toMatchObject({ code: expect.stringMatching(/INVALID_|_NOT_ALLOWED/) })
+  })
+
+  it('works over plain HTTP, where the body is JSON', async () => {
+    const { api, admin, id, read } = await start()
+    const { run, updated } = await read()
+    const send = (body: string) =>
+      api.fetch(`/api/jobs/${id}/requeue-with-payload`, {
+        method: 'POST',
+        body,
+        headers: { 'content-type': 'application/json' },
+      })
+    const broken = await send('{"payload": {"amount": 2,}}')
+    expect([broken.status, (await broken.json()).error.code]).toEqual([400, 'INVALID_JSON'])
+    const missing = await send(JSON.stringify({ run, updated }))
+    expect([missing.status, (await missing.json()).error]).toMatchObject([
+      400,
+      { code: 'INVALID_INPUT', message: expect.stringContaining('payload') },
+    ])
+    const done = await send(JSON.stringify({ run, updated, payload: { amount: 2 } }))
+    expect([done.status, await done.json()]).toMatchObject([200, { id, status: 'pending' }])
+    expect((await admin.jobs.get.query({ id })).payload).toEqual({ amount: 2 })
+    const again = await send(JSON.stringify({ run, updated, payload: { amount: 3 } }))
+    expect([again.status, (await again.json()).error.code]).toEqual([409, 'JOB_CHANGED'])
+  })
+
+  it('says so for a job that runs, and for one that is gone', async () => {
+    const { api, admin, read, id } = await start()
+    await admin.jobs.requeue.mutate({ ids: [id] })
+    await api.claim()
+    const edit = async (seen: Awaited<ReturnType<typeof read>>) =>
+      errorOf(admin.jobs.requeueWithPayload.mutate({ ...seen, payload: { amount: 2 } }))
+    expect(await edit(await read())).toMatchObject({
+      code: 'INVALID_STATE',
+      message: expect.stringContaining('only finished jobs and jobs that wait for their retry'),
+    })
+    const [gone = ''] = await failJobs(api.store, 1, { queue: 'other' })
+    await admin.jobs.delete.mutate({ ids: [gone] })
+    expect(await edit({ ...(await read()), id: gone })).toMatchObject({ code: 'JOB_NOT_FOUND' })
+  })
+})

@@ -1,0 +1,97 @@
+import { readFile } from 'node:fs/promises'
+import { createInterface } from 'node:readline/promises'
+import { text } from 'node:stream/consumers'
+import { type JobId, OncueError } from '@oncue/core'
+import { encodeJson, formatPath } from '@oncue/core/internal'
+import { diffJson, type JsonChange } from '@oncue/core/wire'
+import type { Store } from '@oncue/db'
+import { count, EXIT, type Output, plain } from '@oncue/db/cli'
+import { toJson } from './arguments.ts'
+import type { Call } from './command.ts'
+
+interface Options {
+  readonly payload?: string
+  readonly yes?: true
+  readonly by: string
+}
+
+/** Changes that are shown, and characters of each value. */
+const MAX_CHANGES = 50
+const MAX_VALUE = 120
+
+/** `requeue <id> --payload …`: shows what would change, and does it after a yes. */
+export async function requeueWithPayload(
+  store: Store,
+  { options }: Call<Options>,
+  ids: readonly JobId[],
+): Promise<Output> {
+  const [id] = ids
+  if (id === undefined || ids.length > 1)
+    throw new OncueError('INVALID_INPUT', '--payload needs exactly one job id', {
+      hint: 'See oncue requeue --help.',
+    })
+  const payload = encodeJson(await readPayload(options.payload ?? ''), 'payload')
+  const job = await store.get(id)
+  if (!job) throw new OncueError('JOB_NOT_FOUND', `There is no job ${id}`)
+  const diff = diffJson(job.payload, JSON.parse(payload), MAX_CHANGES)
+  const changes = diff.changes.map((change) => ({ ...change, path: formatPath('payload', change.path) }))
+  const shown = changes.length > 0 ? changes.flatMap(linesOf).join('\n') : 'The payload is the same.'
+  const lines = diff.more > 0 ? `${shown}\nand ${count(diff.more, 'more change')}` : shown
+  const isWanted = options.yes ?? (await ask(`${lines}\nRequeue ${job.topic} ${id} with this payload?`))
+  const json = { id, changes, more: diff.more }
+  if (!isWanted)
+    return {
+      text:
+        options.json || !canAsk()
+          ? `${lines}\nadd --yes to requeue the job with this payload`
+          : 'nothing was changed',
+      json: { ...json, done: 0 },
+      exit: EXIT.usage,
+    }
+  const { run, updated } = job
+  const paths = changes.slice(0, 20).map(({ path }) => path)
+  await store.requeueWithPayload({ id, run, updated, payload, by: options.by, paths })
+  return { text: `${options.yes ? `${lines}\n` : ''}1 job requeued`, json: { ...json, done: 1 } }
+
+  async function ask(question: string): Promise<boolean> {
+    if (options.json || !canAsk()) return false
+    const terminal = createInterface({ input: process.stdin, output: process.stderr })
+    try {
+      return /^y(es)?$/i.test((await terminal.question(`${question} [y/N] `)).trim())
+    } finally {
+      terminal.close()
+    }
+  }
+}
+
+const canAsk = () => process.stdin.isTTY && process.stderr.isTTY
+
+async function readPayload(given: string): Promise<unknown> {
+  const json =
+    given === '-' ? await text(process.stdin) : given.startsWith('@') ? await readText(given.slice(1)) : given
+  try {
+    return toJson(json)
+  } catch (cause) {
+    throw new OncueError('INVALID_PAYLOAD', `--payload: ${(cause as Error).message}`, { cause })
+  }
+}
+
+async function readText(path: string): Promise<string> {
+  try {
+    return await readFile(path, 'utf8')
+  } catch (cause) {
+    throw new OncueError('INVALID_INPUT', `--payload: ${path} cannot be read: ${(cause as Error).message}`, {
+      hint: 'Use JSON, @ and the path of a file, or - for standard input.',
+      cause,
+    })
+  }
+}
+
+function linesOf(change: Omit<JsonChange, 'path'> & { readonly path: string }): string[] {
+  const lines: string[] = []
+  if ('before' in change) lines.push(`- ${plain(change.path)}: ${jsonOf(change.before)}`)
+  if ('after' in change) lines.push(`+ ${plain(change.path)}: ${jsonOf(change.after)}`)
+  return lines
+}
+
+const jsonOf = (value: unknown) => plain(JSON.stringify(value) ?? '', MAX_VALUE)
