@@ -8,6 +8,9 @@ const later = <Props extends object>(load: () => Promise<ComponentType<Props>>) 
 export const ActivityScreen = later(
   async () => (await import('./activity/activity-screen.tsx')).ActivityScreen,
 )
+export const EditPayloadSheet = later(
+  async () => (await import('./jobs/edit-payload-sheet.tsx')).EditPayloadSheet,
+)
 export const SchedulesScreen = later(
   async () => (await import('./schedules/schedules-screen.tsx')).SchedulesScreen,
 )

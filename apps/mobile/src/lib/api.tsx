@@ -130,13 +130,13 @@ export function useAct<Input, Output>(
   return { run, isRunning: isPending }
 }
 
-/** Why actions are not possible now; null: they are. A locked control stays visible, with this reason. */
-export function useLock(access: 'act' | 'admin' | 'enqueue' = 'act'): string | null {
+/** Why nothing can be done now; null: go ahead. What is locked stays visible, with this reason. */
+export function useLock(access: 'act' | 'admin' | 'edit' | 'enqueue' = 'act'): string | null {
   const { me } = useSignedIn()
   const { phase } = useConnectionState()
   if (phase === 'offline') return 'You are offline. Actions are disabled until you reconnect.'
   if (me && !me.may.includes(access)) {
-    const needed = access === 'admin' ? 'an admin' : 'an operator'
+    const needed = access === 'admin' || access === 'edit' ? 'an admin' : 'an operator'
     return `${me.role ? `Your role is ${me.role}` : 'You are not signed in'}: only ${needed} can do this.`
   }
   return null

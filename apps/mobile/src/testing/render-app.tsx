@@ -9,7 +9,7 @@ import { healthOf } from './health.ts'
 const MAY: Readonly<Record<'viewer' | 'operator' | 'admin', Me['may']>> = {
   viewer: ['read'],
   operator: ['enqueue', 'read', 'act'],
-  admin: ['enqueue', 'read', 'act', 'admin'],
+  admin: ['enqueue', 'read', 'act', 'edit', 'admin'],
 }
 
 export interface AppOptions {

@@ -7,6 +7,12 @@ describe('an audit entry as a sentence', () => {
   it.each([
     ['queues.pause', { queue: 'mail' }, 1, 'paused mail'],
     ['jobs.requeue', { ids: ['a'] }, 1, 'retried 1 job'],
+    [
+      'jobs.requeueWithPayload',
+      { ids: ['a'], topic: 'mail' },
+      1,
+      'retried 1 job of mail with another payload',
+    ],
     ['jobs.enqueue', { topic: 'mail_digest', ids: ['a'] }, 1, 'enqueued 1 job of mail_digest'],
     ['bulkOperations.run', { action: 'requeue' }, 312, 'started to retry 312 jobs'],
     ['bulkOperations.end', { action: 'requeue' }, 309, 'retried 309 jobs in bulk'],

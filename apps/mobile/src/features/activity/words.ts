@@ -60,7 +60,13 @@ const JOBS: Readonly<Record<string, string>> = {
   'jobs.enqueue': 'enqueued',
   'jobs.enqueueMany': 'enqueued',
   'jobs.requeue': 'retried',
+  'jobs.requeueWithPayload': 'retried',
   'jobs.runNow': 'ran',
+}
+
+const HOW: Readonly<Record<string, string>> = {
+  'jobs.requeueWithPayload': ' with another payload',
+  'jobs.runNow': ' now',
 }
 
 const DONE: Readonly<Record<string, string>> = {
@@ -75,7 +81,7 @@ const TO_DO: Readonly<Record<string, string>> = { requeue: 'retry', run_now: 'ru
 /** "paused mail", "retried 312 jobs"; an action that this app does not know stays as it is written. */
 export function deedOf({ action, target, count: many }: Pick<Entry, 'action' | 'target' | 'count'>): string {
   const jobs = JOBS[action]
-  const now = action === 'jobs.runNow' ? ' now' : ''
+  const now = HOW[action] ?? ''
   if (jobs) return `${jobs} ${count(many ?? 0, 'job')}${about(target, 'topic', ' of')}${now}`
   if (action.startsWith('bulkOperations.')) return bulkDeed(action, target, many ?? 0)
   if (action === 'tokens.revoke') return revokeDeed(target)

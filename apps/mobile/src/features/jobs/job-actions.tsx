@@ -9,6 +9,7 @@ import { useLock } from '../../lib/api.tsx'
 import { serverNow } from '../../lib/clock.ts'
 import { useKeyboard } from '../../lib/use-keyboard.ts'
 import type { Action } from '../bulk-operations/words.ts'
+import { EditPayloadSheet } from '../rare-screens.tsx'
 import { ActSheet } from './act-sheet.tsx'
 import type { JobDetails } from './timeline.ts'
 
@@ -16,7 +17,8 @@ import type { JobDetails } from './timeline.ts'
 export function JobActions({ job, onDeleted }: { readonly job: JobDetails; readonly onDeleted: () => void }) {
   const lock = useLock()
   const [isMore, setMore] = useState(false)
-  // The status at the press: if it changes before the confirmation, the sheet says so.
+  const [isEditing, setEditing] = useState(false)
+  // As it was when it was pressed: should it change, whoever confirms is told.
   const [acting, setActing] = useState<{ readonly action: Action; readonly seen: JobStatus } | null>(null)
   const { status } = job
   const begin = (action: Action) => {
@@ -50,7 +52,18 @@ export function JobActions({ job, onDeleted }: { readonly job: JobDetails; reado
         <Button label="Cancel" icon="cancel" lock={cancelLock} onPress={() => begin('cancel')} />
         <Button label="More" icon="more" variant="quiet" onPress={() => setMore(true)} />
       </ActionBar>
-      {isMore && <More job={job} onDelete={() => begin('delete')} onClose={() => setMore(false)} />}
+      {isMore && (
+        <More
+          job={job}
+          onDelete={() => begin('delete')}
+          onEdit={() => {
+            setMore(false)
+            setEditing(true)
+          }}
+          onClose={() => setMore(false)}
+        />
+      )}
+      {isEditing && <EditPayloadSheet job={job} onClose={() => setEditing(false)} />}
       {acting && (
         <ActSheet
           action={acting.action}
@@ -68,11 +81,13 @@ export function JobActions({ job, onDeleted }: { readonly job: JobDetails; reado
 interface MoreProps {
   readonly job: JobDetails
   readonly onDelete: () => void
+  readonly onEdit: () => void
   readonly onClose: () => void
 }
 
-function More({ job, onDelete, onClose }: MoreProps) {
+function More({ job, onDelete, onEdit, onClose }: MoreProps) {
   const lock = useLock()
+  const editLock = useLock('edit')
   const copyText = useCopy()
   const copy = (text: string) => {
     onClose()
@@ -82,6 +97,13 @@ function More({ job, onDelete, onClose }: MoreProps) {
     <Sheet isOpen title={job.topic} onClose={onClose}>
       <Button label="Copy id" icon="copy" wide onPress={() => copy(job.id)} />
       <Button label="Copy as JSON" icon="copy" wide onPress={() => copy(JSON.stringify(job, null, 2))} />
+      <Button
+        label="Edit payload and retry"
+        icon="requeue"
+        wide
+        lock={editLock ?? (canEdit(job) ? null : NOT_EDITABLE)}
+        onPress={onEdit}
+      />
       <Button
         label="Delete"
         icon="remove"
@@ -98,7 +120,12 @@ function isLater({ status, runAt }: JobDetails): boolean {
   return status === 'pending' && runAt.getTime() > serverNow()
 }
 
-/** Why an action makes no sense in the job's current state. Null: it does. */
+const NOT_EDITABLE = 'Only finished jobs and jobs that wait for their retry can get another payload.'
+
+const canEdit = ({ status, lastError }: JobDetails) =>
+  isFinished(status) || (status === 'pending' && lastError !== null)
+
+/** Why an action makes no sense for a job as it is; null: go ahead. */
 function reasonAgainst(action: Action, { status, cancelAt }: JobDetails): string | null {
   const word = STATES[status].word.toLowerCase()
   if (action === 'requeue')

@@ -291,3 +291,60 @@ describe('a job', () => {
     expect(asked).toEqual([{ ids: [JOB_ID] }])
   })
 })
+
+describe('another payload', () => {
+  const TOPIC = {
+    ...{ topic: FAILED.topic, output: {}, policy: {}, announced: NOW, clash: null },
+    input: { type: 'object', properties: { userId: { type: 'string' } }, required: ['userId'] },
+  }
+  const edit = async (answers: TestAnswers = {}, role: 'viewer' | 'admin' = 'admin') => {
+    const app = await open(FAILED, { 'topics.list': () => [TOPIC], ...answers }, role)
+    fireEvent.press(await app.screen.findByLabelText('More'))
+    return app
+  }
+  const write = async (screen: Awaited<ReturnType<typeof open>>['screen'], payload: string) => {
+    fireEvent.press(await screen.findByLabelText('Edit payload and retry'))
+    fireEvent.changeText(await screen.findByLabelText('Payload'), payload)
+  }
+
+  it('is checked while it is typed, compared, and sent with the job as it was seen', async () => {
+    const sent: unknown[] = []
+    const { screen } = await edit({
+      'jobs.requeueWithPayload': (input) => {
+        sent.push(input)
+        return { id: JOB_ID, changed: ['payload.userId'] }
+      },
+    })
+    await write(screen, '{"userId": 7,}')
+    expect(await screen.findByText(/^This is not valid JSON/)).toBeVisible()
+    fireEvent.changeText(screen.getByLabelText('Payload'), '{"userId": 7}')
+    expect(await screen.findByText('payload.userId must be a text')).toBeVisible()
+    fireEvent.changeText(screen.getByLabelText('Payload'), '{"userId": "456"}')
+    fireEvent.press(screen.getByLabelText('Review the changes'))
+    expect(await screen.findByText('payload.userId')).toBeVisible()
+    expect(screen.getByText('+ "456"')).toBeVisible()
+    const hold = screen.getByLabelText('Hold to retry')
+    fireEvent(hold, 'pressIn', { nativeEvent: {} })
+    await act(async () => void jest.advanceTimersByTime(2_000))
+    const { id, run, updated } = FAILED
+    expect(sent).toEqual([{ id, run, updated, payload: { userId: '456' } }])
+  })
+
+  it('says that the job has changed meanwhile', async () => {
+    const { screen } = await edit({
+      'jobs.requeueWithPayload': () => {
+        throw new OncueError('JOB_CHANGED', 'Job has changed since it was read')
+      },
+    })
+    await write(screen, '{"userId": "456"}')
+    fireEvent.press(screen.getByLabelText('Review the changes'))
+    fireEvent(await screen.findByLabelText('Hold to retry'), 'pressIn', { nativeEvent: {} })
+    await act(async () => void jest.advanceTimersByTime(2_000))
+    expect(await screen.findByText(/has changed since it was read/)).toBeVisible()
+  })
+
+  it('is locked for those who may not, with the reason', async () => {
+    const { screen } = await edit({}, 'viewer')
+    expect(await screen.findByLabelText('Edit payload and retry')).toBeDisabled()
+  })
+})

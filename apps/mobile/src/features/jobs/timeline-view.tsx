@@ -148,6 +148,7 @@ const RUNS: Readonly<Record<Run['outcome'], Look>> = {
 
 const ACTS: Readonly<Record<Extract<Entry, { kind: 'done-by' }>['what'], Look>> = {
   requeued: { title: 'Retried', icon: 'requeue', tone: 'accent' },
+  payload_changed: { title: 'Payload changed', icon: 'requeue', tone: 'accent' },
   run_now: { title: 'Run now', icon: 'runNow', tone: 'accent' },
   cancelled: { title: 'Cancelled', icon: 'cancel', tone: 'neutral' },
   cancel_requested: { title: 'Asked to stop', icon: 'stop', tone: 'warn' },

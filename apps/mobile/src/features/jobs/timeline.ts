@@ -27,7 +27,7 @@ export type Entry = { readonly key: string; readonly at: Date } & (
     }
   | {
       readonly kind: 'done-by'
-      readonly what: 'requeued' | 'run_now' | 'cancelled' | 'cancel_requested'
+      readonly what: 'requeued' | 'payload_changed' | 'run_now' | 'cancelled' | 'cancel_requested'
       readonly by: string | null
     }
   | {
@@ -108,6 +108,7 @@ function entryOf({ version, type, data, created }: JobEvent, freeAt: number, job
       }
     }
     case 'requeued':
+    case 'payload_changed':
     case 'run_now':
     case 'cancelled':
     case 'cancel_requested':

@@ -7,6 +7,7 @@ import { renderApp } from '../../testing/render-app.tsx'
 const UNTOUCHED = { from: 'default', updated: null, updatedBy: null } as const
 const SETTINGS: Outputs['settings']['get'] = {
   values: {
+    operatorsEditPayloads: false,
     ...{ httpEnabled: true, enqueueRule: 'producer', manageRule: 'viewer', payloadValidation: 'reject' },
     ...{ allowedTopics: null, allowedQueues: null, maskedKeys: ['password'], deviceIdleDays: 30 },
   },
@@ -15,6 +16,7 @@ const SETTINGS: Outputs['settings']['get'] = {
       httpEnabled: UNTOUCHED,
       enqueueRule: UNTOUCHED,
       manageRule: UNTOUCHED,
+      operatorsEditPayloads: UNTOUCHED,
       payloadValidation: UNTOUCHED,
     },
     ...{ allowedTopics: UNTOUCHED, allowedQueues: UNTOUCHED, maskedKeys: UNTOUCHED },

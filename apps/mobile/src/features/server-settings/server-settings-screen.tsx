@@ -151,6 +151,16 @@ function Form({ settings, onSaved }: FormProps) {
         />,
       )}
       {sourced(
+        'operatorsEditPayloads',
+        <Toggle
+          label="Operators may edit payloads"
+          help="Off: only admins requeue a job with another payload."
+          isOn={text.operatorsEditPayloads}
+          lock={lock}
+          onChange={(operatorsEditPayloads) => change({ operatorsEditPayloads })}
+        />,
+      )}
+      {sourced(
         'allowedTopics',
         <Field
           label="Topics that may be enqueued through the API"

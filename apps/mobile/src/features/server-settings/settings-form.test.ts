@@ -2,6 +2,7 @@ import { expect, it } from 'vitest'
 import { changesOf, textOf, type Values } from './settings-form.ts'
 
 const VALUES: Values = {
+  operatorsEditPayloads: false,
   ...{ httpEnabled: true, enqueueRule: 'producer', manageRule: 'viewer', payloadValidation: 'reject' },
   ...{ allowedTopics: null, allowedQueues: [], maskedKeys: ['password'], deviceIdleDays: 90 },
 }

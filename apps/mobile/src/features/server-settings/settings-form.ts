@@ -8,7 +8,10 @@ export type SettingName = keyof Values
 
 /** As it is typed: names one to a line, a number as text. */
 export interface SettingsText
-  extends Pick<Values, 'httpEnabled' | 'enqueueRule' | 'manageRule' | 'payloadValidation'> {
+  extends Pick<
+    Values,
+    'httpEnabled' | 'enqueueRule' | 'manageRule' | 'operatorsEditPayloads' | 'payloadValidation'
+  > {
   readonly allowedTopics: string
   readonly allowedQueues: string
   readonly maskedKeys: string
