@@ -10,6 +10,7 @@ import type { Delivery } from './delivery/delivery.ts'
 import type { Enqueuer } from './enqueue/enqueuer.ts'
 import type { PayloadValidation } from './enqueue/payload-validation.ts'
 import type { RequestIds } from './enqueue/request-ids.ts'
+import type { DatabaseChecks } from './health/database.ts'
 import type { Live } from './live/live.ts'
 import type { SearchBudget } from './procedures/search-budget.ts'
 
@@ -26,6 +27,7 @@ export interface Services {
   readonly requestIds: RequestIds
   readonly delivery: Delivery
   readonly live: Live
+  readonly database: DatabaseChecks
   readonly bulk: BulkRunner
   readonly payloads: PayloadValidation
   readonly log: Logger

@@ -14,6 +14,7 @@ import { Delivery } from './delivery/delivery.ts'
 import { Enqueuer } from './enqueue/enqueuer.ts'
 import { createPayloadValidation } from './enqueue/payload-validation.ts'
 import { RequestIds } from './enqueue/request-ids.ts'
+import { DatabaseChecks } from './health/database.ts'
 import { GaugeRecorder } from './health/gauge-recorder.ts'
 import { createHttpServices } from './http/lifecycle.ts'
 import { createServer } from './http/server.ts'
@@ -118,6 +119,7 @@ async function create(store: Store, config: Config, log: Logger, runtime: Runtim
     runtime,
     publicUrl,
     live: new Live({ store, control, runtime }, environment),
+    database: new DatabaseChecks({ url: config.databaseUrl, schema: config.schema, store, runtime }),
     bulk: new BulkRunner({ store, control, log, runtime }),
     delivery: new Delivery({ ...config.delivery, store, control, log, environment, publicUrl, runtime }),
     audit: new Audit(store, runtime),

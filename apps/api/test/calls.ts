@@ -360,6 +360,7 @@ export const PROCEDURE_CALLS: Readonly<Record<ProcedurePath, ProcedureCall>> = {
     ],
     free: ['maskedKeys.0'],
   },
+  'database.get': { input: none },
   'health.get': { input: none },
   'health.watch': { input: () => ({ lastEventId: null }) },
 }
@@ -430,6 +431,7 @@ export const ROUTE_CALLS: Readonly<Record<string, RouteCall>> = {
     path: pathOf('/api/jobs/:id/cancel', 'pending'),
     status: 200,
   },
+  'GET /api/database': { status: 200 },
   'GET /api/bulk': { query: { status: 'running', limit: '10' }, status: 200 },
   'GET /api/bulk/:id': {
     path: async (world) => `/api/bulk/${await world.bulkOperation()}`,

@@ -80,7 +80,7 @@ describe('the types of the router', () => {
   it('know all routers', () => {
     expectTypeOf<keyof Outputs>().toEqualTypeOf<
       | ('jobs' | 'queues' | 'workers' | 'topics' | 'schedules' | 'tokens' | 'audit' | 'settings' | 'health')
-      | ('devices' | 'pairings' | 'channels' | 'bulkOperations' | 'alerts')
+      | ('devices' | 'pairings' | 'channels' | 'bulkOperations' | 'alerts' | 'database')
     >()
     expectTypeOf<AppRouter['_def']['record']>().toExtend<TRPCRouterRecord>()
   })

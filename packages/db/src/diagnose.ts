@@ -82,5 +82,5 @@ async function look(url: string, isMigrated: boolean, schema: string, runtime: R
     return diagnosePostgres(url, isMigrated, schema, runtime)
   }
   const { diagnoseSqlite } = await import('./sqlite/diagnose.ts')
-  return diagnoseSqlite(sqliteFile(url), isMigrated, schema)
+  return diagnoseSqlite(sqliteFile(url), isMigrated, schema, runtime)
 }

@@ -1,10 +1,12 @@
 import { chmod } from 'node:fs/promises'
 import { dirname } from 'node:path'
+import { prepareJob } from '@oncue/core'
 import Database from 'better-sqlite3'
 import pg from 'pg'
 import { afterEach, beforeEach, describe, expect, inject, test } from 'vitest'
 import { diagnose } from '../src/diagnose.ts'
 import { rollback } from '../src/migrate/migrate.ts'
+import { openStore } from '../src/open.ts'
 import {
   createEmptySqliteDatabase,
   createPostgresDatabase,
@@ -29,14 +31,18 @@ describe.each([
       'isolation',
       'connections',
       'oldest transaction',
+      'checkpoints',
       'claim plan',
+      'indexes',
       'dead rows',
+      'size',
+      'oldest rows',
     ],
   ],
   [
     'SQLite',
     createSqliteDatabase,
-    ['version', 'clock', 'journal', 'permissions', 'disk space', 'free pages', 'claim plan'],
+    ['version', 'clock', 'journal', 'permissions', 'disk space', 'free pages', 'claim plan', 'oldest rows'],
   ],
 ])('a diagnosis of %s', (_, create, checks) => {
   beforeEach(async () => {
@@ -46,14 +52,24 @@ describe.each([
   test('reports a fresh one as healthy', async () => {
     const findings = await diagnose(database.url)
     expect(findings.map(({ check }) => check)).toEqual(['database', 'migrations', ...checks])
-    // Load from elsewhere on this machine or server is outside this test's control.
-    const shared = new Set(['disk space', 'connections', 'oldest transaction'])
+    // What else goes on, on this machine or server, is not this test's doing.
+    const shared = new Set(['disk space', 'connections', 'oldest transaction', 'checkpoints'])
     for (const finding of findings.filter(({ check }) => !shared.has(check))) {
       expect(finding).toMatchObject({ status: 'ok', advice: null })
     }
   })
 
-  test('names the pending migrations, and then reads no table', async () => {
+  test('says how old the oldest jobs are', async () => {
+    expect(await find('oldest rows')).toMatchObject({ found: 'live job: none; finished job: none' })
+    const store = await openStore(database.url)
+    await store.enqueue([prepareJob('mail', {})])
+    await store.close()
+    expect(await find('oldest rows')).toMatchObject({
+      found: expect.stringMatching(/^live job: .+ old; finished job: none$/),
+    })
+  })
+
+  test('names the migrations that are pending, and looks at no table then', async () => {
     await rollback(database.url)
     expect(await find('migrations')).toMatchObject({
       status: 'fail',
@@ -76,6 +92,17 @@ describe('on Postgres', () => {
     await client.connect()
   })
   afterEach(() => client.end())
+
+  test('an index that is invalid is a failure, and says how to build it again', async () => {
+    await client.query(
+      `update pg_index set indisvalid = false where indexrelid = 'oncue.channels_token'::regclass`,
+    )
+    expect(await find('indexes')).toMatchObject({
+      status: 'fail',
+      found: 'invalid: channels_token',
+      advice: expect.stringContaining('reindex index concurrently oncue.channels_token'),
+    })
+  })
 
   test('a claim without its index is a failure', async () => {
     await client.query('drop index oncue.jobs_ready')

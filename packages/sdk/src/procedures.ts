@@ -104,4 +104,7 @@ export const PROCEDURES = {
     get: 'query',
     watch: 'subscription',
   },
+  database: {
+    get: 'query',
+  },
 } as const satisfies Procedures

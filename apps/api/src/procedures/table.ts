@@ -2,6 +2,7 @@ import { alerts } from './alerts.ts'
 import { audit } from './audit.ts'
 import { bulkOperations } from './bulk-operations.ts'
 import { channels } from './channels.ts'
+import { database } from './database.ts'
 import { devices } from './devices.ts'
 import { health } from './health.ts'
 import { jobs } from './jobs.ts'
@@ -51,6 +52,7 @@ export const PROCEDURES = withPaths({
   audit,
   settings,
   health,
+  database,
 })
 
 /** For browsers, by routes of their own that set cookies (`auth/session-routes.ts`); tRPC cannot. */

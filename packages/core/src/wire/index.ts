@@ -73,6 +73,7 @@ export {
   type UpdateChannelRequest,
   updateChannelRequestSchema,
 } from './channels.ts'
+export { type DatabaseFinding, databaseFindingSchema, databaseSchema } from './database.ts'
 export { changeAt, decodeDates, encodeDates } from './dates.ts'
 export {
   type CheckedItem,

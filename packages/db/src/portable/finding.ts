@@ -1,4 +1,5 @@
 import { isOncueError, type OncueError } from '@oncue/core'
+import { formatDuration } from '@oncue/runtime'
 
 /** The result of one check of a database. */
 export interface Finding {
@@ -32,4 +33,20 @@ export async function lookAll(
     }
   }
   return findings
+}
+
+export type OldestRows = { readonly live: Date | null; readonly finished: Date | null; readonly now: Date }
+
+export function oldest({ live, finished, now }: OldestRows): Seen {
+  const age = (date: Date | null) =>
+    date ? `${formatDuration(Math.max(0, now.getTime() - date.getTime()))} old` : 'none'
+  return ok(`live job: ${age(live)}; finished job: ${age(finished)}`)
+}
+
+const MB = 1_048_576
+
+/** "0.4 MB", "12 MB", "1.5 GB". */
+export function bytes(size: number): string {
+  if (size >= 1_024 * MB) return `${(size / 1_024 / MB).toFixed(1)} GB`
+  return `${(size / MB).toFixed(size < 10 * MB ? 1 : 0)} MB`
 }

@@ -1,6 +1,17 @@
 import type { Runtime } from '@oncue/runtime'
 import pg from 'pg'
-import { type Check, type Finding, fail, lookAll, ok, type Seen, warn } from '../portable/finding.ts'
+import {
+  bytes,
+  type Check,
+  type Finding,
+  fail,
+  lookAll,
+  type OldestRows,
+  ok,
+  oldest,
+  type Seen,
+  warn,
+} from '../portable/finding.ts'
 import { toOncueError } from './errors.ts'
 import { CONNECT_TIMEOUT_MS, clientFor, hasSessions, prepareSession } from './session.ts'
 
@@ -10,7 +21,8 @@ const SKEW_MS = 1_000
 const LONG_TRANSACTION_S = 60
 const VERY_LONG_TRANSACTION_S = 1_800
 const MANY_DEAD_ROWS = 50_000
-/** One page for every job that it returns, one for each level of the index, and some for rows not vacuumed yet. */
+const MANY_EARLY_CHECKPOINTS = 100
+/** A page for every job that it gives, one for each level of the index, and room for those not vacuumed yet. */
 const MANY_PAGES = 1_000
 
 /** For a server that can be reached. `isMigrated` says whether our tables exist. */
@@ -36,9 +48,16 @@ export async function diagnosePostgres(
     ['isolation', () => isolation(pool, url)],
     ['connections', () => connections(pool)],
     ['oldest transaction', () => oldestTransaction(pool)],
+    ['checkpoints', () => checkpoints(pool)],
   ]
   if (isMigrated)
-    checks.push(['claim plan', () => claimPlan(pool, schema)], ['dead rows', () => deadRows(pool, schema)])
+    checks.push(
+      ['claim plan', () => claimPlan(pool, schema)],
+      ['indexes', () => indexes(pool, schema)],
+      ['dead rows', () => deadRows(pool, schema)],
+      ['size', () => size(pool)],
+      ['oldest rows', () => oldestRows(pool)],
+    )
   try {
     return await lookAll(checks, toOncueError)
   } finally {
@@ -213,5 +232,67 @@ async function deadRows(pool: pg.Pool, schema: string): Promise<Seen> {
   return warn(
     found,
     `Vacuum cannot keep up: check the oldest transaction and that autovacuum is on, then \`vacuum ${schema}.jobs\`.`,
+  )
+}
+
+/** A build with `concurrently` that failed leaves an index that is written and never used. */
+async function indexes(pool: pg.Pool, schema: string): Promise<Seen> {
+  const { count, invalid } = await one<{ count: number; invalid: string[] }>(
+    pool,
+    `select count(*)::int as count,
+       coalesce(array_agg(c.relname::text order by c.relname) filter (where not i.indisvalid), '{}') as invalid
+     from pg_index i join pg_class c on c.oid = i.indexrelid where c.relnamespace = 'oncue'::regnamespace`,
+  )
+  if (invalid.length === 0) return ok(`all ${count} are valid`)
+  return fail(
+    `invalid: ${invalid.join(', ')}`,
+    `Build them again: ${invalid.map((name) => `\`reindex index concurrently ${schema}.${name}\``).join(', ')}.`,
+  )
+}
+
+/** The statistics of checkpoints have a view of their own since 17. */
+async function checkpoints(pool: pg.Pool): Promise<Seen> {
+  const { number } = await one<{ number: number }>(
+    pool,
+    `select current_setting('server_version_num')::int as number`,
+  )
+  const { timed, requested, wal } = await one<{ timed: number; requested: number; wal: string }>(
+    pool,
+    number >= 170_000
+      ? `select num_timed::float8 as timed, num_requested::float8 as requested, current_setting('max_wal_size') as wal
+         from pg_stat_checkpointer`
+      : `select checkpoints_timed::float8 as timed, checkpoints_req::float8 as requested,
+           current_setting('max_wal_size') as wal from pg_stat_bgwriter`,
+  )
+  const found = `${timed} by time and ${requested} early, max_wal_size ${wal}`
+  if (requested < MANY_EARLY_CHECKPOINTS || requested <= timed) return ok(found)
+  return warn(
+    found,
+    'Most checkpoints come early, because the WAL fills up: each makes the next writes slower. Raise max_wal_size.',
+  )
+}
+
+async function size(pool: pg.Pool): Promise<Seen> {
+  const { rows } = await pool.query<{ name: string; data: number; index: number }>(
+    `select relname::text as name, pg_table_size(oid)::float8 as data, pg_indexes_size(oid)::float8 as index
+     from pg_class where relnamespace = 'oncue'::regnamespace and relkind = 'r'
+     order by pg_total_relation_size(oid) desc`,
+  )
+  const sum = (part: 'data' | 'index') => rows.reduce((total, row) => total + row[part], 0)
+  const [data, index] = [sum('data'), sum('index')]
+  const largest = rows.slice(0, 3).map((row) => `${row.name} ${bytes(row.data + row.index)}`)
+  return ok(
+    `${bytes(data + index)}: tables ${bytes(data)}, indexes ${bytes(index)}; largest ${largest.join(', ')}`,
+  )
+}
+
+/** By their ids, which begin with the time: no other index has all of them in order. */
+async function oldestRows(pool: pg.Pool): Promise<Seen> {
+  return oldest(
+    await one<OldestRows>(
+      pool,
+      `select (select created from oncue.jobs order by id limit 1) as live,
+         (select created from oncue.history order by id limit 1) as finished, clock_timestamp() as now`,
+    ),
   )
 }

@@ -1,7 +1,18 @@
 import { accessSync, constants, statfsSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
+import type { Runtime } from '@oncue/runtime'
 import type { Database } from 'better-sqlite3'
-import { type Check, type Finding, fail, lookAll, ok, type Seen, warn } from '../portable/finding.ts'
+import {
+  bytes,
+  type Check,
+  type Finding,
+  fail,
+  lookAll,
+  ok,
+  oldest,
+  type Seen,
+  warn,
+} from '../portable/finding.ts'
 import { driverFor, loadDriver } from './driver.ts'
 import { toOncueError } from './errors.ts'
 import { READY } from './sql.ts'
@@ -11,7 +22,12 @@ const LITTLE_SPACE = 512 * MB
 const LARGE_WAL = 256 * MB
 
 /** Of a file that is there. `isMigrated` says whether our tables are in it. */
-export async function diagnoseSqlite(file: string, isMigrated: boolean, schema: string): Promise<Finding[]> {
+export async function diagnoseSqlite(
+  file: string,
+  isMigrated: boolean,
+  schema: string,
+  runtime: Runtime,
+): Promise<Finding[]> {
   const Driver = driverFor(await loadDriver(), schema)
   const db = new Driver(file, { readonly: true, fileMustExist: true, timeout: 1_000 })
   const checks: Check[] = [
@@ -22,7 +38,11 @@ export async function diagnoseSqlite(file: string, isMigrated: boolean, schema: 
     ['disk space', () => diskSpace(file)],
     ['free pages', () => freePages(db, file)],
   ]
-  if (isMigrated) checks.push(['claim plan', () => claimPlan(db, `${schema}_jobs_ready`)])
+  if (isMigrated)
+    checks.push(
+      ['claim plan', () => claimPlan(db, `${schema}_jobs_ready`)],
+      ['oldest rows', () => oldestRows(db, runtime)],
+    )
   try {
     return await lookAll(checks, toOncueError)
   } finally {
@@ -39,7 +59,7 @@ function journal(db: Database, file: string): Seen {
     )
   }
   const size = statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0
-  const found = `WAL of ${megabytes(size)}`
+  const found = `WAL of ${bytes(size)}`
   if (size < LARGE_WAL) return ok(found)
   return warn(found, 'A long read prevents the checkpoint: find the process that is reading.')
 }
@@ -81,7 +101,7 @@ function isWritable(path: string): boolean {
 
 function diskSpace(file: string): Seen {
   const { bavail, bsize } = statfsSync(dirname(file))
-  const found = `${megabytes(bavail * bsize)} free`
+  const found = `${bytes(bavail * bsize)} free`
   if (bavail * bsize > LITTLE_SPACE) return ok(found)
   return warn(found, 'Free disk space, or move the file: on a full disk no job can be enqueued or settled.')
 }
@@ -89,7 +109,7 @@ function diskSpace(file: string): Seen {
 function freePages(db: Database, file: string): Seen {
   const pages = Number(db.pragma('page_count', { simple: true }))
   const free = Number(db.pragma('freelist_count', { simple: true }))
-  const found = `${megabytes(statSync(file).size)}, ${Math.round((100 * free) / Math.max(1, pages))}% free`
+  const found = `${bytes(statSync(file).size)}, ${Math.round((100 * free) / Math.max(1, pages))}% free`
   const wasted = free * Number(db.pragma('page_size', { simple: true }))
   if (wasted < LITTLE_SPACE || free < pages / 2) return ok(found)
   return warn(found, 'Free pages are reused before the file grows. `VACUUM` returns them to the disk.')
@@ -117,7 +137,15 @@ function explain(db: Database): string {
   }
 }
 
-function megabytes(bytes: number): string {
-  if (bytes >= 1_024 * MB) return `${(bytes / 1_024 / MB).toFixed(1)} GB`
-  return `${(bytes / MB).toFixed(bytes < 10 * MB ? 1 : 0)} MB`
+/** By their ids, which begin with the time: no other index has all of them in order. */
+function oldestRows(db: Database, runtime: Runtime): Seen {
+  const first = (table: string) => {
+    const created = db.prepare(`SELECT created FROM ${table} ORDER BY id LIMIT 1`).pluck().get()
+    return created === undefined ? null : new Date(Number(created))
+  }
+  return oldest({
+    live: first('oncue_jobs'),
+    finished: first('oncue_history'),
+    now: new Date(runtime.now()),
+  })
 }

@@ -107,7 +107,7 @@ export function describeSchedules(dialect: Dialect): void {
       it('is not changed by people, unless they say that they take it over', async () => {
         const store = await bench.openWithClock()
         const presence = await serve(store, 'billing')
-        const { name } = await store.schedules.save(inCode('billing'))
+        await store.schedules.save(inCode('billing'))
         const changed = aSchedule({ source: 'database', cron: '5 * * * *' })
         await expect(store.schedules.save(changed)).rejects.toMatchObject({
           code: 'SCHEDULE_IN_CODE',
