@@ -8,6 +8,9 @@ const later = <Props extends object>(load: () => Promise<ComponentType<Props>>) 
 export const ActivityScreen = later(
   async () => (await import('./activity/activity-screen.tsx')).ActivityScreen,
 )
+export const DatabaseScreen = later(
+  async () => (await import('./database/database-screen.tsx')).DatabaseScreen,
+)
 export const EditPayloadSheet = later(
   async () => (await import('./jobs/edit-payload-sheet.tsx')).EditPayloadSheet,
 )

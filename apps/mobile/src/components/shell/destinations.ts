@@ -32,6 +32,7 @@ export const MORE: readonly Destination[] = [
   { href: '/schedules', label: 'Schedules', icon: 'schedules' },
   { href: '/bulk-operations', label: 'Bulk operations', icon: 'requeue' },
   { href: '/activity', label: 'Activity', icon: 'activity' },
+  { href: '/database', label: 'Database', icon: 'database' },
 ]
 
 /** For admins, in the settings. */

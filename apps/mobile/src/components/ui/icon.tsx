@@ -15,6 +15,7 @@ import CircleDot from 'lucide-react-native/icons/circle-dot'
 import CircleX from 'lucide-react-native/icons/circle-x'
 import Clock from 'lucide-react-native/icons/clock'
 import Copy from 'lucide-react-native/icons/copy'
+import Database from 'lucide-react-native/icons/database'
 import Ellipsis from 'lucide-react-native/icons/ellipsis'
 import Gauge from 'lucide-react-native/icons/gauge'
 import Hourglass from 'lucide-react-native/icons/hourglass'
@@ -57,6 +58,7 @@ const ICONS = {
   check: Check,
   close: X,
   copy: Copy,
+  database: Database,
   device: Smartphone,
   down: ChevronDown,
   failures: TriangleAlert,

@@ -42,6 +42,15 @@ describe('An alert', () => {
     expect(await screen.findByText(/Jobs wait too long: the oldest job waits longer than/)).toBeVisible()
   })
 
+  it('gives an incident summary to copy, with itself at the head', async () => {
+    const { screen } = await renderApp(`/alerts/${ID}`, {
+      answers: { ...answersFor().answers, 'audit.list': () => ({ items: [], nextCursor: null }) },
+    })
+    fireEvent.press(await screen.findByLabelText('Summary'))
+    expect(await screen.findByText(/ Alert: .+, since .+ UTC, not acknowledged/)).toBeVisible()
+    expect(screen.getByLabelText('Copy for Slack')).toBeVisible()
+  })
+
   it('leads to its queue', async () => {
     const { app, screen } = await renderApp(`/alerts/${ID}`, { answers: answersFor().answers })
     fireEvent.press(await screen.findByLabelText('Open queue mail'))

@@ -13,12 +13,14 @@ import { Text } from '../../components/ui/text.tsx'
 import { Age } from '../../components/ui/ticking.tsx'
 import { useLock, useRead } from '../../lib/api.tsx'
 import { duration, moment } from '../../lib/format.ts'
+import { useHealth } from '../../lib/use-health.ts'
 import { useKeyboard } from '../../lib/use-keyboard.ts'
 import { useOpen } from '../../lib/use-open.ts'
 import { radius, space } from '../../theme/tokens.ts'
 import { useTheme } from '../../theme/use-theme.ts'
 import { TopErrors } from '../failures/top-errors.tsx'
-import { WhyQueueWaits } from '../queues/why-queue-waits.tsx'
+import { IncidentSheet } from '../incident/incident-sheet.tsx'
+import { troubledOf } from '../now/trouble-row.tsx'
 import { type Alert, alertRules, oneAlert } from './queries.ts'
 import { SnoozeSheet } from './snooze-sheet.tsx'
 import { useAlertActs } from './use-alert-acts.ts'
@@ -34,10 +36,37 @@ export function AlertScreen({ alertId }: { readonly alertId: string }) {
       parent="/alerts"
       badge={alert && <StateWord state={alert.state} />}
       onRefresh={() => void read.refetch()}
+      actions={alert && <Summary alert={alert} />}
       bar={alert && alert.state !== 'resolved' && <Actions alert={alert} />}
     >
       <ReadState read={read}>{(shown) => <Shown alert={shown} />}</ReadState>
     </Page>
+  )
+}
+
+/** What is wrong everywhere, with this alert at its head, to be pasted into a chat. */
+function Summary({ alert }: { readonly alert: Alert }) {
+  const [isOpen, setOpen] = useState(false)
+  const { data: health } = useHealth()
+  return (
+    <>
+      <Button
+        label="Summary"
+        icon="copy"
+        variant="quiet"
+        hint="An incident summary to copy"
+        lock={health ? null : 'Nothing is known yet.'}
+        onPress={() => setOpen(true)}
+      />
+      {isOpen && health && (
+        <IncidentSheet
+          alert={alert}
+          health={health}
+          queues={troubledOf(health.queues)}
+          onClose={() => setOpen(false)}
+        />
+      )}
+    </>
   )
 }
 

@@ -247,11 +247,19 @@ describe('Channels', () => {
     await add('PagerDuty', 'Integration key', 'abcdef0123456789')
     await add('E-mail', 'E-mail address', 'on-call@example.com')
     await add('ntfy', 'Address', 'https://ntfy.sh/night')
+    await waitFor(() => expect(created).toHaveLength(3))
+    fireEvent.press(await screen.findByLabelText('Add a channel'))
+    fireEvent.press(await screen.findByLabelText('ntfy'))
+    fireEvent.press(await screen.findByLabelText('Urgent'))
+    fireEvent.changeText(screen.getByLabelText('Name'), 'night')
+    fireEvent.changeText(screen.getByLabelText('Address'), 'https://ntfy.sh/night')
+    fireEvent.press(screen.getByLabelText('Add'))
     await waitFor(() =>
       expect(created).toEqual([
         { kind: 'pagerduty', name: 'night', key: 'abcdef0123456789' },
         { kind: 'email', name: 'night', to: 'on-call@example.com' },
-        { kind: 'ntfy', name: 'night', url: 'https://ntfy.sh/night' },
+        { kind: 'ntfy', name: 'night', url: 'https://ntfy.sh/night', priority: 4 },
+        { kind: 'ntfy', name: 'night', url: 'https://ntfy.sh/night', priority: 5 },
       ]),
     )
   })

@@ -6,6 +6,7 @@ import { Chip } from '../../components/ui/chip.tsx'
 import { CopyButton } from '../../components/ui/copy-button.tsx'
 import { describeProblem } from '../../components/ui/describe-problem.ts'
 import { Field } from '../../components/ui/field.tsx'
+import { Segmented } from '../../components/ui/segmented.tsx'
 import { Sheet } from '../../components/ui/sheet.tsx'
 import { Text } from '../../components/ui/text.tsx'
 import { useAct } from '../../lib/api.tsx'
@@ -23,6 +24,20 @@ const KINDS = [
 ] as const
 
 type Kind = (typeof KINDS)[number]['value']
+
+/** As ntfy names them. */
+const PRIORITIES = [
+  { value: '1', label: 'Min' },
+  { value: '2', label: 'Low' },
+  { value: '3', label: 'Default' },
+  { value: '4', label: 'High' },
+  { value: '5', label: 'Urgent' },
+] as const
+
+interface Ntfy {
+  readonly token: string
+  readonly priority: (typeof PRIORITIES)[number]['value']
+}
 
 /** What each kind asks for: where to, or with which key. */
 const TARGETS: Readonly<Record<Kind, { label: string; placeholder: string; like: RegExp; problem: string }>> =
@@ -49,10 +64,13 @@ function ofKey(label: string, placeholder: string) {
   return { label, placeholder, like: /^[\w-]{8,}$/, problem: 'Enter the key that the service shows' }
 }
 
-function requestOf(kind: Kind, name: string, target: string, token: string): NewChannel {
+function requestOf(kind: Kind, name: string, target: string, ntfy: Ntfy): NewChannel {
   if (kind === 'pagerduty' || kind === 'opsgenie') return { kind, name, key: target }
   if (kind === 'email') return { kind, name, to: target }
-  if (kind === 'ntfy') return { kind, name, url: target, ...(token !== '' && { token }) }
+  if (kind === 'ntfy') {
+    const { token, priority } = ntfy
+    return { kind, name, url: target, priority: Number(priority), ...(token !== '' && { token }) }
+  }
   return { kind, name, url: target }
 }
 
@@ -61,12 +79,15 @@ export function NewChannelSheet({ onClose }: { readonly onClose: () => void }) {
   const [kind, setKind] = useState<Kind>('webhook')
   const [name, setName] = useState('')
   const [target, setTarget] = useState('')
-  const [token, setToken] = useState('')
+  const [ntfy, setNtfy] = useState<Ntfy>({ token: '', priority: '4' })
   const [isAsked, setAsked] = useState(false)
   const [problem, setProblem] = useState<string | null>(null)
   const [secret, setSecret] = useState<string | null>(null)
   const add = useAct(
-    (client, _: null) => client.channels.create(requestOf(kind, name.trim(), target.trim(), token.trim())),
+    (client, _: null) =>
+      client.channels.create(
+        requestOf(kind, name.trim(), target.trim(), { ...ntfy, token: ntfy.token.trim() }),
+      ),
     { touches: ['channels.list'] },
   )
   const asks = TARGETS[kind]
@@ -134,13 +155,22 @@ export function NewChannelSheet({ onClose }: { readonly onClose: () => void }) {
         error={isAsked && !isTarget ? asks.problem : null}
       />
       {kind === 'ntfy' && (
-        <Field
-          label="Access token"
-          placeholder="only for a protected topic"
-          value={token}
-          onChangeText={setToken}
-          isCode
-        />
+        <>
+          <Text variant="label">Priority of firing alerts</Text>
+          <Segmented
+            label="Priority of firing alerts"
+            options={PRIORITIES}
+            value={ntfy.priority}
+            onChange={(priority) => setNtfy({ ...ntfy, priority })}
+          />
+          <Field
+            label="Access token"
+            placeholder="only for a protected topic"
+            value={ntfy.token}
+            onChangeText={(token) => setNtfy({ ...ntfy, token })}
+            isCode
+          />
+        </>
       )}
     </Sheet>
   )

@@ -82,4 +82,23 @@ describe('the sheet before a bulk operation', () => {
     expect(screen.getByText('about 1,000 × A')).toBeVisible()
     expect(screen.getByText('and 37 more kinds')).toBeVisible()
   })
+
+  it('has the same numbers for a run now: about, more kinds, and at least where counting was cut short', async () => {
+    const byError = ['A', 'B', 'C', 'D'].map((name) => ({ class: name, message: '', count: 500 }))
+    const { screen } = await renderApp('/failures/f00d', {
+      answers: {
+        'jobs.failures': () => [groupOf('f00d', { retrying: 7 })],
+        'bulkOperations.list': () => ({ items: [], nextCursor: null }),
+        'bulkOperations.preview': () => ({
+          ...previewOf(100_000),
+          ...{ countIsExact: false, byError, errorKinds: 40, inspected: 2_000 },
+        }),
+      },
+    })
+    fireEvent.press(await screen.findByLabelText('Run at least 100,000 retrying now'))
+    expect(await screen.findByText('Run at least 100,000 jobs now?')).toBeVisible()
+    expect(screen.getByText('about 25,000 × A')).toBeVisible()
+    expect(screen.getByText('and 37 more kinds')).toBeVisible()
+    expect(screen.getByLabelText(/^Hold to run at least 100,000.jobs now$/)).toBeVisible()
+  })
 })

@@ -107,6 +107,7 @@ export function ConfirmSheet(props: ConfirmSheetProps) {
           <ConfirmButton
             action={action}
             count={found.count}
+            isExact={found.countIsExact}
             isDanger={!hasOutcomes}
             isBusy={begin.isRunning}
             onConfirm={() => void confirm(found)}
@@ -241,17 +242,20 @@ export const stay = () => {}
 export interface ConfirmButtonProps {
   readonly action: Action
   readonly count: number
+  /** False: there are at least so many. */
+  readonly isExact?: boolean
   readonly isDanger?: boolean
   readonly isBusy?: boolean
   readonly onConfirm: () => void
 }
 
-/** Confirms an action on jobs. It must be held for many jobs, and in production. */
-export function ConfirmButton({ action, count, isDanger = false, isBusy, onConfirm }: ConfirmButtonProps) {
+/** At the foot of a sheet that touches jobs: to be held where it is many of them, or production. */
+export function ConfirmButton(props: ConfirmButtonProps) {
+  const { action, count, isExact = true, isDanger = false, isBusy, onConfirm } = props
   const { data } = useHealth()
   const lock = useLock()
   const variant = isDanger ? 'danger' : 'primary'
-  const label = phraseOf(action, jobs(count))
+  const label = phraseOf(action, `${isExact ? '' : 'at least '}${jobs(count)}`)
   if (lock !== null)
     return (
       <>

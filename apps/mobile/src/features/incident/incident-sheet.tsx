@@ -23,13 +23,15 @@ const lastHour = (canRead: boolean): Read<Outputs['audit']['list']['items'] | nu
 
 export interface IncidentSheetProps {
   readonly health: Health
+  /** The one that it is about, if it is about one. */
+  readonly alert?: Incident['alert']
   /** Those with problems, worst first. */
   readonly queues: Incident['queues']
   readonly onClose: () => void
 }
 
 /** What is wrong and who did what, to be pasted into a chat. */
-export function IncidentSheet({ health, queues, onClose }: IncidentSheetProps) {
+export function IncidentSheet({ health, alert, queues, onClose }: IncidentSheetProps) {
   const { me } = useSignedIn()
   const canRead = !me || me.may.includes('act')
   const read = useRead(lastHour(canRead))
@@ -37,7 +39,7 @@ export function IncidentSheet({ health, queues, onClose }: IncidentSheetProps) {
   const text =
     read.data === undefined
       ? null
-      : incidentSummary({ health, queues, deeds: read.data, now: health.now.getTime() })
+      : incidentSummary({ health, alert, queues, deeds: read.data, now: health.now.getTime() })
   return (
     <Sheet
       isOpen

@@ -37,6 +37,18 @@ it("contains the headline, alerts, errors, queues and people's actions, the olde
   )
 })
 
+it('begins with the alert that it is about', () => {
+  const alert = { summary: 'mail: 14% fail (limit 5%)', firedAt: NOW, acked: { by: 'ada' } }
+  const [, line] = incidentSummary({
+    health: healthOf(),
+    alert,
+    queues: [],
+    deeds: null,
+    now: NOW.getTime(),
+  }).split('\n')
+  expect(line).toBe('Alert: mail: 14% fail (limit 5%), since 2026-11-16 03:12 UTC, acknowledged by ada')
+})
+
 it('says how many more kinds of errors there are, and leaves out what is empty', () => {
   const failures = ['A', 'B', 'C', 'D', 'E', 'F', 'G'].map((name) => groupOf(name, 1))
   const text = incidentSummary({

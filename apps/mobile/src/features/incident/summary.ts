@@ -9,6 +9,10 @@ const MAX_MESSAGE = 160
 
 export interface Incident {
   readonly health: Pick<Health, 'environment' | 'summary' | 'failures' | 'alerts'>
+  /** The one that it is about, if it is about one. */
+  readonly alert?:
+    | { readonly summary: string; readonly firedAt: Date; readonly acked: { readonly by: string } | null }
+    | undefined
   /** Those with problems, worst first. */
   readonly queues: readonly Health['queues'][number][]
   /** What people did in the last hour, newest first. Null: this role may not read it. */
@@ -16,8 +20,8 @@ export interface Incident {
   readonly now: number
 }
 
-/** A summary for colleagues, to be pasted into a chat: Slack shows text between asterisks in bold. */
-export function incidentSummary({ health, queues, deeds, now }: Incident): string {
+/** What colleagues need to know, to be pasted into a chat: asterisks make Slack write bold. */
+export function incidentSummary({ health, alert, queues, deeds, now }: Incident): string {
   const { environment, summary, failures, alerts } = health
   const where = environment ? `${environment.toUpperCase()}: ` : ''
   const alertWords = [
@@ -26,7 +30,8 @@ export function incidentSummary({ health, queues, deeds, now }: Incident): strin
     alerts.snoozed > 0 && `${number(alerts.snoozed)} snoozed`,
   ].filter(Boolean)
   const parts = [
-    `*${where}${summary.text}* (${new Date(now).toISOString().slice(0, 16).replace('T', ' ')} UTC)`,
+    `*${where}${summary.text}* (${minute(new Date(now))} UTC)`,
+    alert && alertLine(alert),
     alertWords.length > 0 && `Alerts: ${alertWords.join(', ')}`,
     section('Errors in the last hour', failures.map(errorLine), MAX_ERRORS),
     section('Queues with problems', queues.map(queueLine)),
@@ -38,6 +43,13 @@ export function incidentSummary({ health, queues, deeds, now }: Incident): strin
     .join('\n')
     .replaceAll(/[\u202f\u00a0]/g, ' ')
 }
+
+function alertLine({ summary, firedAt, acked }: NonNullable<Incident['alert']>): string {
+  const seen = acked ? `acknowledged by ${acked.by}` : 'not acknowledged'
+  return `Alert: ${summary}, since ${minute(firedAt)} UTC, ${seen}`
+}
+
+const minute = (date: Date) => date.toISOString().slice(0, 16).replace('T', ' ')
 
 function section(title: string, lines: readonly string[], max = lines.length): string {
   if (lines.length === 0) return ''

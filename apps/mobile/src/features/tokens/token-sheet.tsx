@@ -5,10 +5,11 @@ import { HoldButton } from '../../components/ui/hold-button.tsx'
 import { Sheet } from '../../components/ui/sheet.tsx'
 import { Text } from '../../components/ui/text.tsx'
 import { useToast } from '../../components/ui/toast.tsx'
-import { useAct, useLock } from '../../lib/api.tsx'
+import { useAct, useLock, useRead } from '../../lib/api.tsx'
 import { count, date } from '../../lib/format.ts'
 import { felt } from '../../lib/haptics.ts'
 import { useSignedIn } from '../../lib/session.ts'
+import { deviceList } from '../settings/queries.ts'
 import type { Token } from './queries.ts'
 
 export interface TokenSheetProps {
@@ -21,6 +22,8 @@ export function TokenSheet({ token, onClose }: TokenSheetProps) {
   const { id, name, role, created, createdBy, expiresAt, lastUsed, allowedTopics, allowedQueues } = token
   const { me } = useSignedIn()
   const lock = useLock('admin')
+  const devices = useRead(deviceList)
+  const paired = devices.data?.filter(({ maker }) => maker?.id === id).length ?? 0
   const toast = useToast()
   const revoking = useAct((client, _: null) => client.tokens.revoke({ id }), {
     touches: ['tokens.list', 'devices.list'],
@@ -47,7 +50,7 @@ export function TokenSheet({ token, onClose }: TokenSheetProps) {
       footer={
         lock === null ? (
           <HoldButton
-            label="Hold to revoke it and its devices"
+            label={paired > 0 ? `Hold to revoke it and ${count(paired, 'device')}` : 'Hold to revoke it'}
             variant="danger"
             onConfirm={() => void revoke()}
           />

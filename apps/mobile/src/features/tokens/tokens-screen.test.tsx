@@ -1,6 +1,8 @@
 import { act, fireEvent } from 'expo-router/testing-library'
-import { tokenOf } from '../../testing/admin.ts'
+import { deviceOf, tokenOf } from '../../testing/admin.ts'
 import { renderApp } from '../../testing/render-app.tsx'
+
+const pairedBy = (id: string) => deviceOf(`phone of ${id}`, { maker: { id, kind: 'token', name: id } })
 
 describe('Tokens', () => {
   it('are reached from the settings, and say who uses them', async () => {
@@ -39,11 +41,33 @@ describe('Tokens', () => {
     ])
   })
 
+  it('without devices are listed and revoked, too', async () => {
+    const revoked: unknown[] = []
+    const { screen } = await renderApp('/tokens', {
+      answers: {
+        'tokens.list': () => [tokenOf('shop-api', { id: 'lonely' })],
+        'devices.list': () => [pairedBy('another')],
+        'tokens.revoke': (input) => {
+          revoked.push(input)
+          return { devices: 0 }
+        },
+      },
+    })
+    fireEvent.press(await screen.findByLabelText(/^shop-api/))
+    const button = await screen.findByLabelText('Hold to revoke it')
+    fireEvent.press(button)
+    await act(() => jest.advanceTimersByTimeAsync(1_100))
+    fireEvent.press(button)
+    expect(await screen.findByText('shop-api revoked')).toBeVisible()
+    expect(revoked).toEqual([{ id: 'lonely' }])
+  })
+
   it('are revoked with their devices, by holding', async () => {
     const revoked: unknown[] = []
     const { screen } = await renderApp('/tokens', {
       answers: {
         'tokens.list': () => [tokenOf('shop-api', { id: 'token' })],
+        'devices.list': () => [pairedBy('token'), pairedBy('token'), pairedBy('another')],
         'tokens.revoke': (input) => {
           revoked.push(input)
           return { devices: 2 }
@@ -52,7 +76,7 @@ describe('Tokens', () => {
     })
     fireEvent.press(await screen.findByLabelText(/^shop-api/))
     expect(await screen.findByText(/^You are signed in with this token/)).toBeVisible()
-    const button = screen.getByLabelText('Hold to revoke it and its devices')
+    const button = await screen.findByLabelText(/^Hold to revoke it and 2.devices$/)
     fireEvent.press(button)
     await act(() => jest.advanceTimersByTimeAsync(1_100))
     fireEvent.press(button)

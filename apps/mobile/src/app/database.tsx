@@ -1,0 +1,1 @@
+export { DatabaseScreen as default } from '../features/rare-screens.tsx'
