@@ -1,6 +1,7 @@
 /** Screens that few people open. A phone has them already; a browser loads each when it is opened. */
 export { ActivityScreen } from './activity/activity-screen.tsx'
 export { DatabaseScreen } from './database/database-screen.tsx'
+export { IncidentSheet } from './incident/incident-sheet.tsx'
 export { EditPayloadSheet } from './jobs/edit-payload-sheet.tsx'
 export { SchedulesScreen } from './schedules/schedules-screen.tsx'
 export { ServerSettingsScreen } from './server-settings/server-settings-screen.tsx'

@@ -1,9 +1,17 @@
-import type { ComponentType } from 'react'
-import { later as laterWith } from '../components/ui/later.tsx'
+import { type ComponentType, lazy, type ReactNode, Suspense } from 'react'
 import { SkeletonRows } from '../components/ui/skeleton.tsx'
 
-const later = <Props extends object>(load: () => Promise<ComponentType<Props>>) =>
-  laterWith(load, <SkeletonRows />)
+function later<Props extends object>(
+  load: () => Promise<ComponentType<Props>>,
+  fallback: ReactNode = <SkeletonRows />,
+): ComponentType<Props> {
+  const Screen = lazy(async () => ({ default: await load() }))
+  return (props) => (
+    <Suspense fallback={fallback}>
+      <Screen {...props} />
+    </Suspense>
+  )
+}
 
 export const ActivityScreen = later(
   async () => (await import('./activity/activity-screen.tsx')).ActivityScreen,
@@ -13,6 +21,11 @@ export const DatabaseScreen = later(
 )
 export const EditPayloadSheet = later(
   async () => (await import('./jobs/edit-payload-sheet.tsx')).EditPayloadSheet,
+  null,
+)
+export const IncidentSheet = later(
+  async () => (await import('./incident/incident-sheet.tsx')).IncidentSheet,
+  null,
 )
 export const SchedulesScreen = later(
   async () => (await import('./schedules/schedules-screen.tsx')).SchedulesScreen,
