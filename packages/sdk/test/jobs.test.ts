@@ -236,6 +236,17 @@ describe.each(DIALECTS)('jobs, on %s', (dialect) => {
     const { events } = await calls.events(a, { limit: 10 })
     expect(events.map(({ type }) => type)).toContain('requeued')
   })
+
+  it('get another payload, if they are as they were read', async () => {
+    const world = await startWorld(dialect)
+    const { jobs: calls } = world.client()
+    const id = await calls.enqueue('embed', { size: 1 })
+    await calls.cancel(id)
+    const seen = await calls.get(id)
+    expect(await calls.requeueWithPayload(seen, { size: 2 })).toEqual({ id, changed: ['payload.size'] })
+    expect(await calls.get(id)).toMatchObject({ status: 'pending', payload: { size: 2 } })
+    await expect(calls.requeueWithPayload(seen, { size: 3 })).rejects.toMatchObject({ code: 'JOB_CHANGED' })
+  })
 })
 
 describe('nothing is sent', () => {

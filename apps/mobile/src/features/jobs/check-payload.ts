@@ -1,6 +1,6 @@
 import type { SchemaField, Shape } from '../topics/schema.ts'
 
-export interface Fault {
+interface Fault {
   /** `payload.user.name`; null: it is no JSON at all. */
   readonly path: string | null
   readonly text: string
