@@ -1,5 +1,5 @@
 import { prepareJob } from '@oncue/core'
-import type { ScheduleRow } from '@oncue/db'
+import { previewRuns, type ScheduleRow } from '@oncue/db'
 import { addExamples, plain, toWhole } from '@oncue/db/cli'
 import { type Command, Option } from 'commander'
 import { toJson } from './arguments.ts'

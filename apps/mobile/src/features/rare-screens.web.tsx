@@ -1,17 +1,9 @@
-import { type ComponentType, lazy, type ReactNode, Suspense } from 'react'
+import type { ComponentType } from 'react'
+import { later as laterWith } from '../components/ui/later.tsx'
 import { SkeletonRows } from '../components/ui/skeleton.tsx'
 
-function later<Props extends object>(
-  load: () => Promise<ComponentType<Props>>,
-  fallback: ReactNode = <SkeletonRows />,
-): ComponentType<Props> {
-  const Screen = lazy(async () => ({ default: await load() }))
-  return (props) => (
-    <Suspense fallback={fallback}>
-      <Screen {...props} />
-    </Suspense>
-  )
-}
+const later = <Props extends object>(load: () => Promise<ComponentType<Props>>) =>
+  laterWith(load, <SkeletonRows />)
 
 export const ActivityScreen = later(
   async () => (await import('./activity/activity-screen.tsx')).ActivityScreen,
@@ -19,11 +11,11 @@ export const ActivityScreen = later(
 export const DatabaseScreen = later(
   async () => (await import('./database/database-screen.tsx')).DatabaseScreen,
 )
-export const EditPayloadSheet = later(
+export const EditPayloadSheet = laterWith(
   async () => (await import('./jobs/edit-payload-sheet.tsx')).EditPayloadSheet,
   null,
 )
-export const IncidentSheet = later(
+export const IncidentSheet = laterWith(
   async () => (await import('./incident/incident-sheet.tsx')).IncidentSheet,
   null,
 )

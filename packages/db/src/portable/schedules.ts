@@ -139,7 +139,7 @@ export function createSchedules(sql: Sql, host: ScheduleHost): ScheduleStore {
           or s.service = excluded.service or not exists (
             select 1 from {announcements} a join {workers} w on w.id = a.worker
             where a.service = s.service and w.missing_since is null
-              and w.last_beat > ${new Date(now.getTime() - LIVE_MS)}))`)
+              and w.last_beat > ${new Date(now.getTime() - WORKER_SILENT_MS)}))`)
       const saved = await find(name)
       if (source === 'database' && saved.source === 'code') throw inCode(saved)
       host.wake(CHANGES)

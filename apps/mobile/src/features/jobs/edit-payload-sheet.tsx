@@ -22,6 +22,8 @@ import type { JobDetails } from './timeline.ts'
 const SHOWN_FAULTS = 5
 const SHOWN_CHANGES = 50
 const SHOWN_TEXT = 300
+/** Of the field: longer payloads are scrolled in it. */
+const MAX_ROWS = 14
 
 export interface EditPayloadSheetProps {
   readonly job: JobDetails
@@ -114,6 +116,7 @@ export function EditPayloadSheet({ job, onClose }: EditPayloadSheetProps) {
             value={text}
             onChangeText={setText}
             multiline
+            numberOfLines={Math.min(MAX_ROWS, text.split('\n').length + 1)}
             isCode
             help={
               schema === null
