@@ -274,6 +274,11 @@ describe.each(DIALECTS)('REST on %s', (dialect) => {
       await enqueue({ topic: 'meta', meta: { agent: 'a1', n: 5, ok: true, text: '5' } })
       const count = async (query: string) => (await list(query)).items.length
       expect(await count(`queue=${queue}`)).toBe(1)
+      expect(await count(`queue=${queue}&status=failed&status=cancelled`)).toBe(1)
+      expect(await count(`queue=${queue}&status=pending&status=cancelled`)).toBe(0)
+      const ids = async (query: string) => (await list(query)).items.map(({ id }: { id: string }) => id)
+      for (let n = 0; n < 3; n++) await enqueue({ topic: 'ordered' })
+      expect(await ids('topic=ordered&order=oldest')).toEqual((await ids('topic=ordered')).toReversed())
       expect(await count(`queue=${queue}&created_from=${created}`)).toBe(1)
       expect(await count(`queue=${queue}&created_to=${created}`)).toBe(0)
       expect(await count(`queue=${queue}&fingerprint=f00d`)).toBe(1)
@@ -291,6 +296,8 @@ describe.each(DIALECTS)('REST on %s', (dialect) => {
 
     test.each([
       ['status=paused', 'INVALID_INPUT', 'input.status'],
+      ['status=failed&status=paused', 'INVALID_INPUT', 'input.status'],
+      ['order=random', 'INVALID_INPUT', 'input.order'],
       ['limit=0', 'INVALID_INPUT', 'input.limit'],
       ['limit=-1', 'INVALID_INPUT', 'input.limit'],
       ['limit=1000000000', 'INVALID_INPUT', 'input.limit'],

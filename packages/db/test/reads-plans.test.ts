@@ -38,6 +38,12 @@ const FILTERS: [name: string, filter: JobFilter][] = [
   ['a status of live jobs', { status: 'processing' }],
   ['completed', { status: 'completed' }],
   ['failed', { status: 'failed' }],
+  ['failed and cancelled', { status: ['failed', 'cancelled'] }],
+  ['waiting, running and completed', { status: ['pending', 'processing', 'completed'] }],
+  [
+    'several statuses of a queue and topic',
+    { status: ['pending', 'failed'], queue: 'default', topic: 'topic-1' },
+  ],
   ['a queue', { queue: 'default' }],
   ['a topic', { topic: 'topic-1' }],
   ['queue, topic and status', { queue: 'default', topic: 'topic-1', status: 'cancelled' }],
@@ -48,6 +54,7 @@ const FILTERS: [name: string, filter: JobFilter][] = [
   ['meta', { meta: { agent: 1 } }],
   ['meta, failed', { meta: { agent: 1 }, status: 'failed' }],
   ['meta of a queue and topic', { meta: { agent: 1, tenant: 'x' }, queue: 'default', topic: 'topic-1' }],
+  ['meta, failed and cancelled', { meta: { agent: 1 }, status: ['failed', 'cancelled'] }],
   ['meta of live jobs', { meta: { agent: 1 }, status: 'pending' }],
   [
     'meta with a fingerprint and a time',
@@ -72,14 +79,16 @@ function statementsOf(dialect: Sql['dialect'], filter: JobFilter): Fragment[] {
   return [...statements, ...selectionsOf(dialect, { filter, by }), entries]
 }
 
-/** A page, a later page, the count, and a batch for an action. */
+/** A page, a page further on, both of the oldest too, the count, a batch for an action. */
 function selectionsOf(
   dialect: Sql['dialect'],
   what: { readonly filter: JobFilter; readonly by?: MetaEntry },
 ): Fragment[] {
   const statements = [
-    pageStatement(dialect, { ...what, direction: 'desc', limit: 51 }, 0),
-    pageStatement(dialect, { ...what, direction: 'desc', limit: 1_051, after: PLACE }, 1_000),
+    ...(['desc', 'asc'] as const).flatMap((direction) => [
+      pageStatement(dialect, { ...what, direction, limit: 51 }, 0),
+      pageStatement(dialect, { ...what, direction, limit: 1_051, after: PLACE }, 1_000),
+    ]),
     countStatement(dialect, what),
   ]
   const batch = { limit: 500, asOf: PLACE.created, after: PLACE }
@@ -358,21 +367,27 @@ describe('a search without an index', () => {
     expect([...first.items, ...second.items].map(({ id }) => id)).toEqual(expected)
     expect([first.total, first.totalIsExact, second.total]).toEqual([expected.length, true, expected.length])
     expect((await search({ offset: 8 })).items.map(({ id }) => id)).toEqual(expected.slice(8))
+    const oldest = await search({ order: 'oldest', limit: 3 })
+    const later = await search({ order: 'oldest', limit: 9, cursor: oldest.nextCursor ?? '' })
+    expect([...oldest.items, ...later.items].map(({ id }) => id)).toEqual(expected.toReversed())
+    expect([oldest.total, later.total]).toEqual([expected.length, expected.length])
 
-    // A search that runs out of time returns what it has, and where to continue.
-    const found: string[] = []
-    let pages = 0
-    let cursor: string | undefined
-    do {
-      const page = await search({ limit: 50, cursor }, -1)
-      if (page.nextCursor) expect(page.totalIsExact).toBe(false)
-      found.push(...page.items.map(({ id }) => id))
-      cursor = page.nextCursor ?? undefined
-      pages += 1
-    } while (cursor)
+    // One that has no time answers with what it has, and where to go on.
+    for (const order of ['newest', 'oldest'] as const) {
+      const found: string[] = []
+      let pages = 0
+      let cursor: string | undefined
+      do {
+        const page = await search({ limit: 50, cursor, order }, -1)
+        if (page.nextCursor) expect(page.totalIsExact).toBe(false)
+        found.push(...page.items.map(({ id }) => id))
+        cursor = page.nextCursor ?? undefined
+        pages += 1
+      } while (cursor)
+      expect(found).toEqual(order === 'newest' ? expected : expected.toReversed())
+      expect(pages).toBeGreaterThan(1)
+    }
     db.close()
-    expect(found).toEqual(expected)
-    expect(pages).toBeGreaterThan(1)
   })
 })
 

@@ -1,6 +1,6 @@
 import { isJobId, type JobId, type JobStatus, OncueError } from '@oncue/core'
 import { canAct } from '@oncue/core/internal'
-import type { BulkAction } from '@oncue/core/wire'
+import { type BulkAction, statusesOf } from '@oncue/core/wire'
 import { ACTION_METHODS, type ActionReport, toTarget } from '@oncue/db'
 import { count, EXIT, type Output } from '@oncue/db/cli'
 import type { Command } from 'commander'
@@ -104,13 +104,13 @@ function addAction(program: Command, asked: Action): void {
         const report = await store[method](ids, { by: options.by })
         return answer(report, done, Object.keys(report.skipped).length > 0 ? EXIT.failed : EXIT.done)
       }
-      const meant = filter.status ?? status
-      if (!canAct(action, meant)) {
-        throw new OncueError('INVALID_INPUT', `${meant} jobs cannot be ${done}`, {
+      const meant = statusesOf(filter) ?? [status]
+      if (!meant.some((each) => canAct(action, each))) {
+        throw new OncueError('INVALID_INPUT', `${meant.join(' and ')} jobs cannot be ${done}`, {
           hint: `See oncue ${name} --help.`,
         })
       }
-      const target = toTarget({ ...filter, status: meant })
+      const target = toTarget({ ...filter, status: [...meant] })
       if (options.yes) {
         const report = await store[method](target, { by: options.by })
         const isInVain = report.done === 0 && Object.keys(report.skipped).length > 0

@@ -1,5 +1,5 @@
 import { type JobStatus, OncueError } from '@oncue/core'
-import { jobStatusSchema } from '@oncue/core/wire'
+import { jobStatusSchema, statusesOf } from '@oncue/core/wire'
 import type { JobFilter } from '@oncue/db'
 import { readDuration, refuse } from '@oncue/db/cli'
 import { parseDuration, systemRuntime } from '@oncue/runtime'
@@ -26,9 +26,11 @@ export function toMoment(text: string): Date {
   return Number.isNaN(date.getTime()) ? refuse('Use a time, such as 2026-01-31T09:00:00Z.') : date
 }
 
-function toStatus(text: string): JobStatus {
-  const parsed = jobStatusSchema.safeParse(text)
-  return parsed.success ? parsed.data : refuse(`Use one of ${jobStatusSchema.options.join(', ')}.`)
+/** `failed`, or `failed,cancelled`. */
+function toStatuses(text: string): JobStatus[] {
+  const parsed = jobStatusSchema.array().safeParse(text.split(','))
+  if (parsed.success) return parsed.data
+  return refuse(`Use one of ${jobStatusSchema.options.join(', ')}, or several with commas.`)
 }
 
 export type Meta = Record<string, string | number | boolean>
@@ -56,7 +58,7 @@ export function toRate(text: string): { count: number; intervalMs: number } {
 }
 
 export interface FilterOptions {
-  readonly status?: JobStatus
+  readonly status?: JobStatus[]
   readonly queue?: string
   readonly topic?: string
   readonly meta?: Meta
@@ -71,7 +73,11 @@ export interface FilterOptions {
 
 export function addFilters(command: Command): Command {
   return command
-    .option('--status <status>', 'blocked, pending, processing, completed, failed or cancelled', toStatus)
+    .option(
+      '--status <status>',
+      'blocked, pending, processing, completed, failed or cancelled; several with commas',
+      toStatuses,
+    )
     .option('--queue <queue>', 'of this queue')
     .option('--topic <topic>', 'of this topic')
     .option('--meta <name=value>', 'with this meta value; repeat to require several', toMeta)
@@ -104,8 +110,9 @@ export function toFilter(options: FilterOptions): JobFilter {
 
 /** A filter as command-line options, to be typed again. */
 export function toOptions({ meta, createdFrom, createdTo, ...texts }: JobFilter): string {
+  const status = statusesOf(texts)?.join()
   const named = {
-    ...{ status: texts.status, queue: texts.queue, topic: texts.topic, fingerprint: texts.fingerprint },
+    ...{ status, queue: texts.queue, topic: texts.topic, fingerprint: texts.fingerprint },
     ...{ since: createdFrom?.toISOString(), until: createdTo?.toISOString() },
     ...{ 'id-prefix': texts.idPrefix, 'id-suffix': texts.idSuffix },
     ...{ text: texts.payloadText, 'error-text': texts.errorText },

@@ -11,18 +11,21 @@ interface Options extends FilterOptions {
   readonly limit: number
   readonly cursor?: string
   readonly search?: string
+  readonly oldest?: boolean
 }
 
 export function addList(program: Command): void {
-  const command = program.command('list').description('list jobs, newest first')
+  const command = program.command('list').description('list jobs, newest first unless --oldest')
   addFilters(command)
     .option('--limit <number>', 'how many', toWhole(1, 1_000), 20)
     .option('--cursor <cursor>', 'continue after the page that returned it')
+    .option('--oldest', 'oldest first')
     .option('--search <text>', 'by id, payload, topic, queue or error, as in the search of the app')
   implement<Options>(
     command,
     [
       '--status failed --since 1d',
+      '--status pending,blocked --oldest',
       '--topic mail_digest --meta agent_id=7 --json',
       '--search "error:timeout after:2h"',
     ],
@@ -31,8 +34,8 @@ export function addList(program: Command): void {
       const now = await store.now()
       const rows = page.items.map((job) => toRow(job, now))
       const total = `${page.totalIsExact ? '' : 'at least '}${count(page.total, 'job')}`
-      // The options stay the same while "2h ago" moves on, and a cursor is valid for one filter.
-      const again = search ? `${toOptions(filter)} ` : ''
+      // The options stay what they are while "2h ago" moves on, and a cursor belongs to one filter.
+      const again = search ? `${toOptions(filter)} ${options.oldest ? '--oldest ' : ''}` : ''
       const isCut = page.nextCursor !== null && rows.length < options.limit
       const next = isCut ? 'the search was cut short, continue with' : 'the next page:'
       const more = page.nextCursor ? `; ${next} ${again}--cursor ${page.nextCursor}` : ''
@@ -51,9 +54,10 @@ async function pageOf(
   options: Options,
 ): Promise<JobPage & { readonly filter: JobFilter; readonly search: Search | null }> {
   const { limit, cursor, search: text } = options
+  const order = options.oldest ? 'oldest' : 'newest'
   const given = toFilter(options)
   if (text === undefined)
-    return { ...(await store.list(given, { limit, cursor })), filter: given, search: null }
+    return { ...(await store.list(given, { limit, cursor, order })), filter: given, search: null }
   if (cursor !== undefined)
     throw new OncueError('INVALID_INPUT', '--search cannot be combined with --cursor', {
       hint: 'Use the options that the search printed for its next page.',
@@ -63,13 +67,13 @@ async function pageOf(
   if (!first) throw new OncueError('INVALID_INPUT', '--search is empty')
   const filterOf = (reading: SearchReading) => ({ ...given, ...reading.filter })
   let filter = filterOf(first)
-  let page = await store.list(filter, { limit })
+  let page = await store.list(filter, { limit, order })
   let read = 1
   for (const reading of others) {
     // A search that was cut short may still find something: people decide whether to continue.
     if (page.items.length > 0 || page.nextCursor) break
     filter = filterOf(reading)
-    page = await store.list(filter, { limit })
+    page = await store.list(filter, { limit, order })
     read++
   }
   const words = readings.map((reading) => reading.words)

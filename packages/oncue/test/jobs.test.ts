@@ -17,6 +17,14 @@ describeBoth('commands on jobs', (bench) => {
       total: 1,
     })
     expect((await bench.json(['list', '--meta', 'agent_id=7'])).items).toMatchObject([{ topic: 'other' }])
+    const ids = async (...options: string[]) =>
+      (await bench.json(['list', ...options])).items.map(({ id }: { id: string }) => id)
+    expect(await ids('--oldest')).toEqual((await ids()).toReversed())
+    expect(await ids('--status', 'failed,pending')).toHaveLength(2)
+    expect(await call('list', '--status', 'failed,done', '--url', bench.url)).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('or several with commas'),
+    })
     const first = await bench.json(['list', '--limit', '1'])
     const second = await bench.json(['list', '--limit', '1', '--cursor', first.nextCursor])
     expect([first, second].map(({ items }) => items[0].topic)).toEqual(['other', 'mail'])

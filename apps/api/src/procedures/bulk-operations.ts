@@ -12,6 +12,7 @@ import {
   previewSchema,
   restBulkOperationRequestSchema,
   restPreviewRequestSchema,
+  statusesOf,
   toRest,
   watchBulkOperationRequestSchema,
 } from '@oncue/core/wire'
@@ -213,9 +214,11 @@ interface Asked {
 async function assertPossible(ctx: ApiContext, { action, filter, asOf }: Asked, now: Date): Promise<void> {
   await assertMayFilterBy(ctx, filter)
   await assertMayAct(ctx, action, filter)
-  const { status } = filter
-  if (status && !canAct(action, status))
-    throw new OncueError('INVALID_INPUT', `input.filter.status: ${status} jobs cannot be ${DONE[action]}`)
+  const statuses = statusesOf(filter)
+  if (statuses && !statuses.some((status) => canAct(action, status))) {
+    const message = `input.filter.status: ${statuses.join(' and ')} jobs cannot be ${DONE[action]}`
+    throw new OncueError('INVALID_INPUT', message)
+  }
   // A later time would include jobs that fail from now on.
   if (asOf > now)
     throw new OncueError('INVALID_INPUT', `input.asOf: must not be in the future, got ${asOf.toISOString()}`)

@@ -72,9 +72,9 @@ export const jobs = {
     access: 'read',
     input: listJobsRequestSchema,
     output: listJobsResponseSchema,
-    async run(ctx, { limit, offset, cursor, ...filter }) {
+    async run(ctx, { limit, offset, cursor, order, ...filter }) {
       await assertMayFilterBy(ctx, filter)
-      const read = () => ctx.store.list(filter, { limit, offset, cursor })
+      const read = () => ctx.store.list(filter, { limit, offset, cursor, order })
       const page = await (isSearch(filter) ? search(ctx, read) : read())
       const mask = await maskerOf(ctx)
       const items = page.items.map((job) => mask(job, ['cursor', 'progress', 'meta']).value)
@@ -83,7 +83,7 @@ export const jobs = {
     rest: [
       {
         at: 'GET /api/jobs',
-        summary: 'List jobs, the newest first',
+        summary: 'List jobs, the newest or the oldest first',
         query: listQuery,
         toInput: toListInput,
         responses: { 200: restJobPageSchema },

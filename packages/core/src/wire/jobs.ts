@@ -4,7 +4,7 @@ import { jobIdSchema } from '../job/id.ts'
 import { jobSchema, jobStatusSchema, jobSummarySchema } from '../job/job.ts'
 import { LIMITS } from '../job/limits.ts'
 import { queueSchema, topicSchema } from '../job/names.ts'
-import { FINISHED_STATUSES } from '../job/states.ts'
+import { FINISHED_STATUSES, JOB_STATUSES, type JobStatus } from '../job/states.ts'
 import { lastEventIdSchema, plainText, timeSchema } from './fields.ts'
 import { isIdSuffix } from './search-query.ts'
 
@@ -13,8 +13,11 @@ const MAX_META_KEYS = 20
 
 /** Which jobs. The store checks what can be combined. */
 export const jobFilterSchema = z.strictObject({
-  /** In this status. */
-  status: jobStatusSchema.optional(),
+  /** In this status, or in one of these. */
+  status: z
+    .union([jobStatusSchema, z.array(jobStatusSchema).min(1).max(jobStatusSchema.options.length)])
+    .optional()
+    .describe('one status, or several'),
   /** In this queue. */
   queue: queueSchema.optional(),
   /** Of this topic. */
@@ -49,12 +52,21 @@ export const jobFilterSchema = z.strictObject({
 })
 export type JobFilter = Readonly<z.output<typeof jobFilterSchema>>
 
+/** The statuses that a filter asks for, each once and in one order; undefined: any. */
+export function statusesOf({ status }: Pick<JobFilter, 'status'>): readonly JobStatus[] | undefined {
+  if (status === undefined) return undefined
+  const wanted = Array.isArray(status) ? status : [status]
+  return JOB_STATUSES.filter((known) => wanted.includes(known))
+}
+
 const pageRequestSchema = z.strictObject({
   /** 1 to 1,000. Default: 50. */
   limit: z.int().min(1).max(1_000).default(50),
   /** Replaces the cursor, for callers that count pages. */
   offset: z.int().min(0).optional(),
-  /** `nextCursor` of the previous page. Nothing is skipped or shown twice while jobs come, finish and go. */
+  /** By when they were created. Default: newest. */
+  order: z.enum(['newest', 'oldest']).optional().describe('which jobs come first; default: newest'),
+  /** Of the page before. Nothing is skipped or shown twice while jobs come, finish and go. */
   cursor: z.string().max(1_000).optional().describe('nextCursor of the previous page; instead of offset'),
 })
 export type PageRequest = Readonly<z.input<typeof pageRequestSchema>>
@@ -63,8 +75,8 @@ export const listJobsRequestSchema = jobFilterSchema.extend(pageRequestSchema.sh
 
 const jobPageSchema = z.object({
   /**
-   * Newest first. A search without an index (text of payloads or errors, the end of an id, a short id prefix, or a value of meta that thousands of
-   * jobs have, together with another condition) stops after a while: then the page is short, or even empty, and
+   * Newest first, unless `order` says otherwise. A search without an index (text of payloads or errors, the end of an id, a short id prefix, or a value of meta that thousands of
+   * jobs have together with something else) gives up after a while: then the page is short, or even empty, and
    * `nextCursor` continues from there.
    */
   items: z.array(jobSummarySchema),

@@ -261,7 +261,21 @@ export function describeActions(dialect: Dialect): void {
       expect(await store.stats()).toMatchObject({ pending: 2, cancelled: 4 })
     })
 
-    it('requeues by error text, over many batches, what had failed with it by then', async () => {
+    it('cancels what waited or ran at that moment, and nothing that began to run later', async () => {
+      const store = await bench.openWithClock()
+      await store.enqueue(someJobs(4))
+      await store.claim(claiming({ limit: 1 }))
+      const asOf = bench.clock.now()
+      bench.clock.advance(1)
+      await store.claim(claiming({ limit: 1 }))
+      await store.enqueue(someJobs(2))
+      const statuses = ['pending', 'processing'] as const
+      expect((await store.list({ status: [...statuses] })).total).toBe(6)
+      expect(await store.cancel({ status: [...statuses] }, { asOf })).toEqual({ done: 3, skipped: {} })
+      expect(await store.stats()).toMatchObject({ pending: 2, processing: 2, cancelled: 2 })
+    })
+
+    it('requeues by the text of the error, over many batches, what failed with it by then', async () => {
       const store = await bench.openWithClock()
       const before = await fail(store, 1_200, { topic: 'broken' })
       const asOf = bench.clock.now()

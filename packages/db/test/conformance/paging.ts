@@ -1,6 +1,7 @@
-import { isFinished } from '@oncue/core'
+import { isFinished, JOB_STATUSES } from '@oncue/core'
+import { statusesOf } from '@oncue/core/wire'
 import { describe, expect, it } from 'vitest'
-import type { JobFilter, Store } from '../../src/store.ts'
+import type { JobFilter, PageRequest, Store } from '../../src/store.ts'
 import { Bench, type Dialect } from './harness.ts'
 import { type Known, Life, QUEUES, TOPICS } from './life.ts'
 import { Random } from './random.ts'
@@ -21,12 +22,13 @@ export function describePaging(dialect: Dialect): void {
         for (let i = 0; i < 60; i++) await life.step()
         for (let walk = 0; walk < WALKS; walk++) {
           const filter = someFilter(random, life)
+          const order = random.pick(ORDERS)
           const matching = () =>
             new Set([...life.jobs.values()].filter((job) => matches(job, filter)).map(({ id }) => id))
           let throughout = matching()
           const ever = new Set(throughout)
           const shown: Known[] = []
-          await forEachPage(store, filter, 1 + random.below(8), async (items) => {
+          await forEachPage(store, filter, { order, limit: 1 + random.below(8) }, async (items) => {
             shown.push(...(items as unknown as Known[]))
             for (let i = random.below(4); i > 0; i--) await life.step()
             const now = matching()
@@ -43,7 +45,7 @@ export function describePaging(dialect: Dialect): void {
             ids.filter((id) => !ever.has(id)),
             'nothing that never matched',
           ).toEqual([])
-          expect(ids).toEqual(shown.toSorted(newestFirst).map(({ id }) => id))
+          expect(ids).toEqual(shown.toSorted(IN[order]).map(({ id }) => id))
         }
       },
     )
@@ -57,17 +59,18 @@ export function describePaging(dialect: Dialect): void {
         for (let i = 0; i < 80; i++) await life.step()
         for (let walk = 0; walk < 3 * WALKS; walk++) {
           const filter = someFilter(random, life)
-          const expected = [...life.jobs.values()].filter((job) => matches(job, filter)).sort(newestFirst)
+          const order = random.pick(ORDERS)
+          const expected = [...life.jobs.values()].filter((job) => matches(job, filter)).sort(IN[order])
           const shown: string[] = []
           const totals = new Set<number>()
-          await forEachPage(store, filter, 1 + random.below(20), async (items, total) => {
+          await forEachPage(store, filter, { order, limit: 1 + random.below(20) }, async (items, total) => {
             shown.push(...items.map(({ id }) => id))
             totals.add(total)
           })
           expect(shown).toEqual(expected.map(({ id }) => id))
           expect([...totals]).toEqual([expected.length])
           const offset = random.below(expected.length + 2)
-          const page = await store.list(filter, { offset, limit: 5 })
+          const page = await store.list(filter, { order, offset, limit: 5 })
           expect(page).toMatchObject({ total: expected.length, totalIsExact: true })
           expect(page.items.map(({ id }) => id)).toEqual(
             expected.slice(offset, offset + 5).map(({ id }) => id),
@@ -81,14 +84,14 @@ export function describePaging(dialect: Dialect): void {
 async function forEachPage(
   store: Store,
   filter: JobFilter,
-  limit: number,
+  page: PageRequest,
   see: (items: { readonly id: string }[], total: number) => Promise<void>,
 ): Promise<void> {
   let cursor: string | undefined
   do {
-    const page = await store.list(filter, { limit, cursor })
-    await see(page.items, page.total)
-    cursor = page.nextCursor ?? undefined
+    const { items, total, nextCursor } = await store.list(filter, { ...page, cursor })
+    await see(items, total)
+    cursor = nextCursor ?? undefined
   } while (cursor !== undefined)
 }
 
@@ -96,14 +99,8 @@ function someFilter(random: Random, life: Life): JobFilter {
   const jobs = [...life.jobs.values()]
   const time = () => random.pick(jobs)?.created ?? new Date()
   const [from, to] = [time(), time()].sort((a, b) => a.getTime() - b.getTime())
-  const status = random.pick([
-    'blocked',
-    'pending',
-    'processing',
-    'completed',
-    'failed',
-    'cancelled',
-  ] as const)
+  const one = random.pick(JOB_STATUSES)
+  const status = random.pick([one, [one, random.pick(JOB_STATUSES)]])
   return random.pick<JobFilter>([
     {},
     { status },
@@ -131,7 +128,7 @@ function matches(job: Known, filter: JobFilter): boolean {
   const { idPrefix = '', idSuffix = '' } = filter
   const mayHaveFailed = job.status === 'failed' || !isFinished(job.status)
   return (
-    (status === undefined || job.status === status) &&
+    (statusesOf({ status })?.includes(job.status) ?? true) &&
     (queue === undefined || job.queue === queue) &&
     (topic === undefined || job.topic === topic) &&
     (meta === undefined || job.agent === meta.agent) &&
@@ -147,6 +144,9 @@ function matches(job: Known, filter: JobFilter): boolean {
   )
 }
 
-function newestFirst(a: Known, b: Known): number {
-  return b.created.getTime() - a.created.getTime() || (a.id < b.id ? 1 : -1)
+const ORDERS = ['newest', 'oldest'] as const
+
+const IN = {
+  newest: (a: Known, b: Known) => b.created.getTime() - a.created.getTime() || (a.id < b.id ? 1 : -1),
+  oldest: (a: Known, b: Known) => IN.newest(b, a),
 }

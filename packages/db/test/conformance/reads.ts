@@ -67,7 +67,23 @@ export function describeReads(dialect: Dialect): void {
       expect([page.total, byOffset.total, byCursor.total]).toEqual([6, 6, 6])
     })
 
-    it('list returns the same fields of a job as get, except payload, result and events', async () => {
+    it('list shows the oldest first where that is asked for, however many a page holds', async () => {
+      const store = await bench.openWithClock()
+      const ids: string[] = []
+      for (let i = 0; i < 5; i++) {
+        ids.push(...(await store.enqueue(someJobs(60, { topic: `t${i % 2}` }))).sort())
+        bench.clock.advance(1)
+      }
+      await store.settle((await store.claim(claiming({ limit: 90 }))).jobs.map((job) => complete(job)))
+      for (const limit of [7, 250]) {
+        const first = await store.list({}, { order: 'oldest', limit })
+        const second = await store.list({}, { order: 'oldest', limit, cursor: first.nextCursor ?? '' })
+        expect([...first.items, ...second.items].map((job) => job.id)).toEqual(ids.slice(0, 2 * limit))
+        expect([first.total, second.total]).toEqual([300, 300])
+      }
+    })
+
+    it('list tells of each job what get tells, but for payload, result and events', async () => {
       const store = await bench.openWithClock()
       const options = {
         meta: { agent: 'a' },
@@ -111,7 +127,29 @@ export function describeReads(dialect: Dialect): void {
         expect(await matching(store, { topic: 'c' })).toEqual([])
       })
 
-      it('by queue among finished jobs, also where an index cannot tell two queues apart', async () => {
+      it('by several statuses, of live and finished jobs', async () => {
+        const store = await bench.open()
+        const [a, b, c, d] = someJobs(4)
+        if (!a || !b || !c || !d) return expect.unreachable()
+        await store.enqueue([a, b, c, d])
+        const { jobs } = await store.claim(claiming({ limit: 3 }))
+        const [done, failing, running] = jobs
+        if (!done || !failing || !running) return expect.unreachable()
+        await store.settle([complete(done), { ...failing, kind: 'fail', error: anError }])
+        const [waiting] = [a, b, c, d].filter(({ id }) => jobs.every((job) => job.id !== id))
+        const ids = (...known: ({ id: string } | undefined)[]) => known.map((job) => job?.id ?? '').sort()
+        expect(await matching(store, { status: ['failed'] })).toEqual(ids(failing))
+        expect(await matching(store, { status: ['failed', 'completed'] })).toEqual(ids(failing, done))
+        expect(await matching(store, { status: ['pending', 'failed', 'failed'] })).toEqual(
+          ids(waiting, failing),
+        )
+        expect(await matching(store, { status: ['processing', 'pending', 'blocked'] })).toEqual(
+          ids(running, waiting),
+        )
+        expect((await store.list({ status: [...JOB_STATUSES] })).total).toBe(4)
+      })
+
+      it('by queue among those that finished, also where an index cannot tell two queues apart', async () => {
         const store = await bench.open()
         // The hashes of these names begin with the same byte on Postgres.
         const [a, b] = [aJob({ queue: 'queue-22' }), aJob({ queue: 'queue-29' })]
@@ -378,6 +416,9 @@ export function describeReads(dialect: Dialect): void {
         await expect(store.list({}, { limit })).rejects.toEqual(invalid)
       for (const offset of [-1, 0.5]) await expect(store.list({}, { offset })).rejects.toEqual(invalid)
       await expect(store.list({ status: 'done' as never })).rejects.toEqual(invalid)
+      await expect(store.list({ status: ['failed', 'done' as never] })).rejects.toEqual(invalid)
+      await expect(store.list({ status: [] })).rejects.toEqual(invalid)
+      await expect(store.list({}, { order: 'random' as never })).rejects.toEqual(invalid)
       await expect(store.list({ topic: 'a\0b' })).rejects.toEqual(invalid)
       await expect(store.list({ createdFrom: new Date(Number.NaN) })).rejects.toEqual(invalid)
     })
@@ -394,6 +435,10 @@ export function describeReads(dialect: Dialect): void {
       for (const made of ['', 'abc', cursor.slice(1), Buffer.from('[1,"x","y"]').toString('base64url')])
         await expect(store.list({ topic: 'a' }, { cursor: made })).rejects.toEqual(refused)
       await expect(store.list({ topic: 'a' }, { cursor, offset: 1 })).rejects.toEqual(invalid)
+      await expect(store.list({ topic: 'a' }, { cursor, order: 'oldest' })).rejects.toEqual(refused)
+      const both = await store.list({ status: ['pending', 'failed'] }, { limit: 1 })
+      const again = { limit: 5, cursor: both.nextCursor ?? '', order: 'newest' as const }
+      expect((await store.list({ status: ['failed', 'pending'] }, again)).items).toHaveLength(2)
     })
 
     it('get has the payload, the error and the events of a job', async () => {

@@ -169,7 +169,7 @@ const listFields = listJobsRequestSchema.shape
 
 export const listQuery = {
   topic: listFields.topic,
-  status: listFields.status,
+  status: listFields.status.describe('one status; repeat it for several'),
   queue: listFields.queue,
   created_from: isoDateSchema.pipe(listFields.createdFrom.unwrap()).optional(),
   created_to: isoDateSchema.pipe(listFields.createdTo.unwrap()).optional(),
@@ -179,6 +179,7 @@ export const listQuery = {
   payload_text: listFields.payloadText.describe('text within the payload; needs created_from'),
   error_text: listFields.errorText,
   meta: listFields.meta,
+  order: listFields.order,
   limit: wholeNumber(listFields.limit.unwrap()).describe('default: 50'),
   offset: wholeNumber(listFields.offset.unwrap()),
   cursor: listFields.cursor.describe('next_cursor of the previous page; instead of offset'),

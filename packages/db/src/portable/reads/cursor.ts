@@ -5,6 +5,9 @@ import { isUuid } from '../../uuid.ts'
 /** The position of a job in every list. It never changes, whatever happens to the job. */
 export type ListPosition = { readonly created: Date; readonly id: string }
 
+/** `desc`: newest first. */
+export type Direction = 'desc' | 'asc'
+
 /** Opaque to callers: the position of the last job that was shown, and which filter it was shown for. */
 export function encodeCursor({ created, id }: ListPosition, filter: object): string {
   return Buffer.from(JSON.stringify([created.getTime(), id, hashOf(filter)])).toString('base64url')
@@ -15,7 +18,7 @@ export function decodeCursor(cursor: string, filter: object): ListPosition {
   if (!Number.isSafeInteger(ms) || typeof id !== 'string' || !isUuid(id))
     throw new OncueError('INVALID_CURSOR', 'This is not a valid cursor')
   if (hash !== hashOf(filter))
-    throw new OncueError('INVALID_CURSOR', 'This cursor belongs to a list with another filter')
+    throw new OncueError('INVALID_CURSOR', 'This cursor belongs to a list with another filter or order')
   return { created: new Date(ms as number), id }
 }
 

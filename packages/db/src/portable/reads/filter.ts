@@ -1,14 +1,16 @@
 import { isFinished, JOB_STATUSES, type JobStatus, LIMITS, OncueError } from '@oncue/core'
 import { assertText, toInputError } from '@oncue/core/internal'
-import { isIdSuffix } from '@oncue/core/wire'
+import { isIdSuffix, statusesOf } from '@oncue/core/wire'
 import type { z } from 'zod'
 import type { JobFilter } from '../../store.ts'
-import { type Fragment, q, raw, type Sql } from '../sql.ts'
+import { type Fragment, join, q, raw, type Sql } from '../sql.ts'
 
 /** Refuses filters that no list supports, before the database does. */
 export function checkFilter(filter: JobFilter): void {
   const { status, createdFrom, createdTo, payloadText } = filter
-  if (status !== undefined && !JOB_STATUSES.includes(status)) throw invalid('status', 'must be a job status')
+  const statuses = status === undefined ? JOB_STATUSES : [status].flat()
+  if (statuses.length === 0 || statuses.some((each) => !JOB_STATUSES.includes(each)))
+    throw invalid('status', 'must be a job status, or several')
   if (payloadText !== undefined && !createdFrom)
     throw invalid('payloadText', 'needs createdFrom: it reads every payload since then')
   for (const [name, date] of Object.entries({ createdFrom, createdTo })) {
@@ -61,14 +63,22 @@ export function invalid(field: string, why: string): OncueError {
   return new OncueError('INVALID_INPUT', `${field} ${why}`)
 }
 
-export function mayBeLive({ status }: JobFilter): boolean {
-  return status === undefined || !isFinished(status)
+export function mayBeLive(filter: JobFilter): boolean {
+  return statusesOf(filter)?.some((status) => !isFinished(status)) ?? true
 }
 
-export function mayHaveEnded({ status, errorText }: JobFilter, as: JobStatus): boolean {
-  // A job that recovered from its error, or was cancelled, did not fail with it.
-  if (errorText !== undefined && as !== 'failed') return false
-  return status === undefined ? true : status === as && isFinished(as)
+export function mayHaveEnded(filter: JobFilter, as: JobStatus): boolean {
+  // A job that got over its error, or was cancelled, did not fail with it.
+  if (filter.errorText !== undefined && as !== 'failed') return false
+  const statuses = statusesOf(filter)
+  return statuses === undefined || (statuses.includes(as) && isFinished(as))
+}
+
+export function isOneOf(column: string, statuses: readonly JobStatus[]): Fragment {
+  const values = statuses.map((status) => q`${status}`)
+  return statuses.length === 1
+    ? q`${raw(column)} = ${join(values, ', ')}`
+    : q`${raw(column)} in (${join(values, ', ')})`
 }
 
 /** Stands for any error text: it selects the tables that may have one, and adds no condition. */

@@ -1,12 +1,22 @@
-import { JOB_STATUSES, type JobStatus } from '@oncue/core'
+import { JOB_STATUSES } from '@oncue/core'
+import { statusesOf } from '@oncue/core/wire'
 import type { JobFilter, JobPage, PageRequest } from '../../store.ts'
 import { type Fragment, q, raw, type Sql, timeOf, withCtes } from '../sql.ts'
 import { countJobs } from './counts.ts'
-import { decodeCursor, encodeCursor, type ListPosition } from './cursor.ts'
+import { type Direction, decodeCursor, encodeCursor, type ListPosition } from './cursor.ts'
 import { checkFilter, invalid, withoutTexts } from './filter.ts'
 import { SUMMARY, type SummaryRow } from './jobs.ts'
 import { each } from './scan.ts'
-import { byMeta, firstPositions, MOST_AT_ONCE, search, sinceWhen, type Wanted, windowsOf } from './search.ts'
+import {
+  byMeta,
+  firstPositions,
+  HIGHEST_ID,
+  MOST_AT_ONCE,
+  nearby,
+  search,
+  type Wanted,
+  windowsOf,
+} from './search.ts'
 import { type Selection, type Sources, sourcesOf } from './sources.ts'
 
 /**
@@ -32,15 +42,19 @@ export async function list(
   { searchMs, countMs, lookUpTo = LOOK_UP_TO }: Patience = {},
 ): Promise<JobPage> {
   checkFilter(filter)
-  const { limit = 50, offset = 0, cursor } = page
+  const { limit = 50, offset = 0, cursor, order = 'newest' } = page
   if (!Number.isInteger(limit) || limit < 1 || limit > 1_000) throw invalid('limit', 'must be from 1 to 1000')
   if (!Number.isSafeInteger(offset) || offset < 0)
     throw invalid('offset', 'must be a whole number of 0 or more')
   if (cursor !== undefined && offset > 0) throw invalid('offset', 'cannot be combined with a cursor')
-  const after = cursor === undefined ? undefined : decodeCursor(cursor, filter)
+  if (order !== 'newest' && order !== 'oldest') throw invalid('order', 'must be newest or oldest')
+  const direction: Direction = order === 'newest' ? 'desc' : 'asc'
+  // What is the same list has the same cursors.
+  const listed = { ...filter, status: statusesOf(filter)?.join(), ...(order === 'oldest' && { order }) }
+  const after = cursor === undefined ? undefined : decodeCursor(cursor, listed)
 
   const way = await byMeta(sql, filter, lookUpTo)
-  const wanted = { filter, way, windowsFrom: windowsOf(sql, filter, way, lookUpTo) }
+  const wanted = { filter, direction, way, windowsFrom: windowsOf(sql, filter, direction, way, lookUpTo) }
   const [{ rows, rest }, counted] = await Promise.all([
     rowsOf(sql, wanted, { after, limit, offset }, searchMs),
     countedTotal(sql, filter),
@@ -55,7 +69,7 @@ export async function list(
     const found = await countMatches(sql, wanted, items, countMs)
     return { ...found, total: Math.max(seen, found.total) }
   }
-  return { items, nextCursor: next ? encodeCursor(next, filter) : null, ...(await total()) }
+  return { items, nextCursor: next ? encodeCursor(next, listed) : null, ...(await total()) }
 }
 
 type Page = { readonly after: ListPosition | undefined; readonly limit: number; readonly offset: number }
@@ -63,7 +77,7 @@ type Page = { readonly after: ListPosition | undefined; readonly limit: number; 
 /** One row more than asked for, which shows whether there is another page; and where a search stopped early. */
 async function rowsOf(
   sql: Sql,
-  { filter, way, windowsFrom }: Wanted,
+  { filter, direction, way, windowsFrom }: Wanted,
   { after, limit, offset }: Page,
   searchMs = way && !filter.payloadText ? META_SEARCH_MS : SEARCH_MS[sql.dialect],
 ): Promise<{ rows: SummaryRow[]; rest: ListPosition | null }> {
@@ -74,19 +88,20 @@ async function rowsOf(
   }
   const enough = offset + limit + 1
   if (!windowsFrom) {
-    const readOnce = (part: JobFilter) =>
-      read({ filter: part, by, after, direction: 'desc', limit: enough }, offset)
-    const since =
-      !by && enough > MANY && sinceWhen(filter, await firstPositions(sql, filter, after, SAMPLE), enough)
-    const rows = since ? await readOnce({ ...filter, createdFrom: since }) : []
+    const readOnce = (part: JobFilter) => read({ filter: part, by, after, direction, limit: enough }, offset)
+    const near =
+      !by &&
+      enough > MANY &&
+      nearby(filter, direction, await firstPositions(sql, filter, direction, after, SAMPLE), enough)
+    const rows = near ? await readOnce({ ...filter, ...near.within }) : []
     return { rows: rows.length > limit ? rows : await readOnce(filter), rest: null }
   }
   const rows: SummaryRow[] = []
   const look = async (part: { readonly filter: JobFilter; readonly after: ListPosition | undefined }) => {
-    rows.push(...(await read({ ...part, by, direction: 'desc', limit: enough - rows.length }, 0)))
+    rows.push(...(await read({ ...part, by, direction, limit: enough - rows.length }, 0)))
     return rows.length < enough
   }
-  const rest = await search(windowsFrom(after), filter, searchMs, look, sql.runtime)
+  const rest = await search(windowsFrom(after), { filter, direction }, searchMs, look, sql.runtime)
   return { rows: rows.slice(offset), rest }
 }
 
@@ -105,14 +120,15 @@ export function pageStatement(
       where: raw('x.id = o.id'),
       limit: 1,
     })
+  const order = raw(`created ${selection.direction}, id ${selection.direction}`)
   const page = q`page as materialized (
     select live, created, id from (${sources.found}) f
-    order by created desc, id desc limit ${selection.limit - offset} offset ${offset})`
+    order by ${order} limit ${selection.limit - offset} offset ${offset})`
   return q`${withCtes([...sources.ctes, page])}
     select ${raw(SUMMARY.live)} from ${rowsIn(1, 'jobs')}
     union all
     select ${raw(SUMMARY.finished)} from ${rowsIn(0, 'history')}
-    order by created desc, id desc`
+    order by ${order}`
 }
 
 /** Ids in the order of their positions, and where to continue. */
@@ -148,7 +164,6 @@ export function idsStatement(sources: Sources, limit: number): Fragment {
 
 /** How many payloads one call reads on Postgres, and those of all jobs that were made in the same millisecond as the last. */
 const READ_AT_MOST = 2_000
-const HIGHEST_ID = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
 
 /**
  * `matchingIds` in bounded steps, also for a text in payloads or errors and for the end of an id: millions of jobs
@@ -190,14 +205,14 @@ async function countedTotal(sql: Sql, filter: JobFilter): Promise<Total | null> 
   const { status, queue, topic, ...others } = filter
   if (Object.values(others).some((value) => value !== undefined)) return null
   const counts = await countJobs(sql, { queue, topic })
-  const statuses: readonly JobStatus[] = status ? [status] : JOB_STATUSES
+  const statuses = statusesOf({ status }) ?? JOB_STATUSES
   return { total: statuses.reduce((sum, name) => sum + counts[name], 0), totalIsExact: true }
 }
 
 /** `page` is a page of the list that is counted. */
 async function countMatches(
   sql: Sql,
-  { filter, way, windowsFrom }: Wanted,
+  { filter, direction, way, windowsFrom }: Wanted,
   page: readonly ListPosition[],
   countMs = COUNT_MS,
 ): Promise<Total> {
@@ -205,7 +220,7 @@ async function countMatches(
   const by = way?.entry
   let n = 0
   const count = async (part: { readonly filter: JobFilter; readonly after?: ListPosition | undefined }) => {
-    const statement = countStatement(sql.dialect, { ...part, by })
+    const statement = countStatement(sql.dialect, { ...part, by, ...(part.after && { direction }) })
     const [row] = statement ? await sql.walk<{ n: number }>(statement) : []
     n += row?.n ?? 0
     return n <= COUNT_UP_TO
@@ -214,20 +229,21 @@ async function countMatches(
     total: Math.min(n, COUNT_UP_TO),
     totalIsExact: isAll && n <= COUNT_UP_TO,
   })
-  if (windowsFrom) return upTo(!(await search(windowsFrom(undefined), filter, countMs, count, sql.runtime)))
-  // Jobs of a short time are close together on disk, whatever their topic. Ten thousand jobs of one topic are not.
-  const since = sinceWhen(filter, page, COUNT_UP_TO)
-  const isNotEnough = since ? await count({ filter: { ...filter, createdFrom: since } }) : true
-  if (isNotEnough) await count({ filter: since ? { ...filter, createdTo: since } : filter })
+  const wanted = { filter, direction }
+  if (windowsFrom) return upTo(!(await search(windowsFrom(undefined), wanted, countMs, count, sql.runtime)))
+  // Jobs of a short time are neighbours on the disk, of whatever topic. Ten thousand of one topic are not.
+  const near = nearby(filter, direction, page, COUNT_UP_TO)
+  const isNotEnough = near ? await count({ filter: { ...filter, ...near.within } }) : true
+  if (isNotEnough) await count({ filter: near ? { ...filter, ...near.beyond } : filter })
   return upTo(true)
 }
 
 export function countStatement(
   dialect: Sql['dialect'],
-  selection: Omit<Selection, 'direction' | 'limit'>,
+  selection: Omit<Selection, 'direction' | 'limit'> & { readonly direction?: Direction },
 ): Fragment | null {
   const limit = COUNT_UP_TO + 1
-  const sources = sourcesOf(dialect, { ...selection, direction: 'desc', limit })
+  const sources = sourcesOf(dialect, { direction: 'desc', ...selection, limit })
   if (!sources) return null
   return q`${withCtes(sources.ctes)} select count(*) as n from (select 1 from (${sources.found}) f limit ${limit}) c`
 }

@@ -1,6 +1,6 @@
 import type { JobFilter } from '../../store.ts'
 import { all, type Fragment, q, raw, type Sql, timeOf } from '../sql.ts'
-import type { ListPosition } from './cursor.ts'
+import type { Direction, ListPosition } from './cursor.ts'
 import { createdWithin } from './filter.ts'
 
 /** An entry of a job's meta as job_meta stores it. */
@@ -40,7 +40,7 @@ export function having(
   { key, value }: MetaEntry,
   filter: JobFilter,
   after: ListPosition | undefined,
-  direction: 'desc' | 'asc',
+  direction: Direction,
 ): Fragment {
   const beyond = raw(direction === 'desc' ? '<' : '>')
   return all([
@@ -55,12 +55,14 @@ export async function momentOf(
   sql: Sql,
   entry: MetaEntry,
   filter: JobFilter,
+  direction: Direction,
   after: ListPosition | undefined,
   nth: number,
 ): Promise<Date | null> {
-  const where = having(entry, filter, after, 'desc')
+  const where = having(entry, filter, after, direction)
+  const order = raw(`m.created ${direction}, m.job_id ${direction}`)
   const [row] = await sql.walk<{ created: unknown }>(
-    q`select m.created from {job_meta} m where ${where} ${NEWEST_FIRST} limit 1 offset ${nth - 1}`,
+    q`select m.created from {job_meta} m where ${where} order by ${order} limit 1 offset ${nth - 1}`,
   )
   return row ? timeOf(sql, row.created) : null
 }

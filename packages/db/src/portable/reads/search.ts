@@ -1,7 +1,8 @@
+import { LIMITS } from '@oncue/core'
 import type { Runtime } from '@oncue/runtime'
 import type { JobFilter } from '../../store.ts'
-import { q, type Sql, timeOf, withCtes } from '../sql.ts'
-import type { ListPosition } from './cursor.ts'
+import { q, raw, type Sql, timeOf, withCtes } from '../sql.ts'
+import type { Direction, ListPosition } from './cursor.ts'
 import { narrowPrefix, withoutTexts } from './filter.ts'
 import { entriesStatement, type MetaEntry, momentOf } from './meta.ts'
 import { sourcesOf } from './sources.ts'
@@ -9,6 +10,7 @@ import { sourcesOf } from './sources.ts'
 /** The conditions of a list, and how it is found. */
 export type Wanted = {
   readonly filter: JobFilter
+  readonly direction: Direction
   readonly way: ByMeta | null
   /** Set for a search. Null: an index serves the whole filter. */
   readonly windowsFrom: ((start: ListPosition | undefined) => AsyncGenerator<Window>) | null
@@ -17,12 +19,13 @@ export type Wanted = {
 export function windowsOf(
   sql: Sql,
   filter: JobFilter,
+  direction: Direction,
   way: ByMeta | null,
   lookUpTo: number,
 ): Wanted['windowsFrom'] {
-  if (!way) return isSearch(filter) ? (start) => windows(sql, filter, start) : null
+  if (!way) return isSearch(filter) ? (start) => windows(sql, filter, direction, start) : null
   if (way.isAll || (way.isFew && !filter.payloadText)) return null
-  return (start) => windowsAlong(sql, way.entry, filter, start, Math.ceil(lookUpTo / 2))
+  return (start) => windowsAlong(sql, way.entry, { filter, direction }, start, Math.ceil(lookUpTo / 2))
 }
 
 /**
@@ -31,17 +34,17 @@ export function windowsOf(
  */
 export async function search(
   windows: AsyncGenerator<Window>,
-  filter: JobFilter,
+  { filter, direction }: Pick<Wanted, 'filter' | 'direction'>,
   searchMs: number,
   look: (part: { readonly filter: JobFilter; readonly after: ListPosition | undefined }) => Promise<boolean>,
   runtime: Runtime,
 ): Promise<ListPosition | null> {
   const deadline = runtime.monotonic() + searchMs
   let begun = runtime.monotonic()
-  for await (const { after, from } of windows) {
-    const wantsMore = await look({ filter: from ? { ...filter, createdFrom: from } : filter, after })
+  for await (const { after, to } of windows) {
+    const wantsMore = await look({ filter: to ? { ...filter, ...upTo(to, direction) } : filter, after })
     const now = runtime.monotonic()
-    if (from && (!wantsMore || now + 2 * (now - begun) > deadline)) return behind(from)
+    if (to && (!wantsMore || now + 2 * (now - begun) > deadline)) return behind(to, direction)
     begun = now
   }
   return null
@@ -55,9 +58,10 @@ const FIRST_WINDOW = 200
  */
 export const MOST_AT_ONCE = { postgres: null, sqlite: 500 }
 const LOWEST_ID = '00000000-0000-0000-0000-000000000000'
+export const HIGHEST_ID = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
 
-/** A window of the list, from after one position down to a time; null: to the end. */
-type Window = { readonly after: ListPosition | undefined; readonly from: Date | null }
+/** A stretch of the list, from behind one position to a moment and all of it; null: to the end. */
+type Window = { readonly after: ListPosition | undefined; readonly to: Date | null }
 
 /**
  * No index covers payloads, errors, the ends of ids, short prefixes, or meta together with something else: jobs have
@@ -77,75 +81,93 @@ function isSearch({ meta, payloadText, errorText, idPrefix, idSuffix }: JobFilte
 async function* windows(
   sql: Sql,
   filter: JobFilter,
+  direction: Direction,
   after: ListPosition | undefined,
 ): AsyncGenerator<Window> {
   const { meta, idPrefix, ...indexed } = withoutTexts(filter)
-  const start = after?.created ?? filter.createdTo ?? (await sql.now())
-  const last = (await firstPositions(sql, indexed, after, FIRST_WINDOW))[FIRST_WINDOW - 1]
-  const oldest = filter.createdFrom?.getTime() ?? 0
-  let from = last?.created.getTime() ?? oldest
+  const isDown = direction === 'desc'
+  const first = await firstPositions(sql, indexed, direction, after, FIRST_WINDOW)
+  const newest = (filter.createdTo ?? (isDown && after ? after.created : await sql.now())).getTime()
+  const end = isDown ? (filter.createdFrom?.getTime() ?? 0) : newest
+  const isBeforeEnd = (moment: number) => (isDown ? moment > end : moment < end)
+  let to = first[FIRST_WINDOW - 1]?.created.getTime() ?? end
   let position = after
-  for (let top = start.getTime(); ; ) {
-    const within = from > oldest ? { ...indexed, createdFrom: new Date(from) } : indexed
+  let begin = after?.created.getTime() ?? (isDown ? newest : (first[0]?.created.getTime() ?? end))
+  for (;;) {
+    const within = isBeforeEnd(to) ? { ...indexed, ...upTo(new Date(to), direction) } : indexed
     const most = MOST_AT_ONCE[sql.dialect]
-    const full = most && (await firstPositions(sql, within, position, most))[most - 1]
-    if (full) from = full.created.getTime()
-    else if (from <= oldest) break
-    yield { after: position, from: new Date(from) }
-    position = behind(new Date(from))
-    const span = 2 * Math.max(1, top - from)
-    top = from
-    from -= span
+    const full = most && (await firstPositions(sql, within, direction, position, most))[most - 1]
+    if (full) to = full.created.getTime()
+    else if (!isBeforeEnd(to)) break
+    yield { after: position, to: new Date(to) }
+    position = behind(new Date(to), direction)
+    const span = 2 * Math.max(1, Math.abs(to - begin))
+    begin = to
+    to += isDown ? -span : span
   }
-  yield { after: position, from: null }
+  yield { after: position, to: null }
 }
 
 /** The same along an entry of the meta, a fixed number of its jobs at a time. */
 async function* windowsAlong(
   sql: Sql,
   entry: MetaEntry,
-  filter: JobFilter,
+  { filter, direction }: Pick<Wanted, 'filter' | 'direction'>,
   after: ListPosition | undefined,
   size: number,
 ): AsyncGenerator<Window> {
   let position = after
   for (;;) {
-    const from = await momentOf(sql, entry, filter, position, size)
-    yield { after: position, from }
-    if (!from) return
-    position = behind(from)
+    const to = await momentOf(sql, entry, filter, direction, position, size)
+    yield { after: position, to }
+    if (!to) return
+    position = behind(to, direction)
   }
 }
 
-/** The position after everything of this moment. */
-function behind(moment: Date): ListPosition {
-  return { created: moment, id: LOWEST_ID }
+/** Where the list goes on after everything of this moment. */
+function behind(moment: Date, direction: Direction): ListPosition {
+  return { created: moment, id: direction === 'desc' ? LOWEST_ID : HIGHEST_ID }
+}
+
+/** What the list shows until this moment, and all of it. */
+function upTo(moment: Date, direction: Direction): Pick<JobFilter, 'createdFrom' | 'createdTo'> {
+  return direction === 'desc' ? { createdFrom: moment } : { createdTo: new Date(moment.getTime() + 1) }
 }
 
 /** The first n jobs of a list after a position, for a filter that indexes serve. */
 export async function firstPositions(
   sql: Sql,
   filter: JobFilter,
+  direction: Direction,
   after: ListPosition | undefined,
   n: number,
 ): Promise<ListPosition[]> {
-  const sources = sourcesOf(sql.dialect, { filter, after, direction: 'desc', limit: n })
+  const sources = sourcesOf(sql.dialect, { filter, after, direction, limit: n })
   if (!sources) return []
+  const order = raw(`created ${direction}, id ${direction}`)
   const rows = await sql.walk<{ created: unknown; id: string }>(
-    q`${withCtes(sources.ctes)} select created, id from (${sources.found}) f order by created desc, id desc limit ${n}`,
+    q`${withCtes(sources.ctes)} select created, id from (${sources.found}) f order by ${order} limit ${n}`,
   )
   return rows.map(({ created, id }) => ({ created: timeOf(sql, created), id }))
 }
 
 /**
- * Since when there are probably n jobs, if others come as often as those of a page; null when the page does not
- * show it, or when that is before the time of the filter.
+ * The time in which there are probably n jobs of the list, if others come as often as those of a page, and the rest of
+ * it; null when the page does not tell, or when that is beyond the time of the filter.
  */
-export function sinceWhen({ createdFrom }: JobFilter, page: readonly ListPosition[], n: number): Date | null {
+export function nearby(
+  { createdFrom, createdTo }: JobFilter,
+  direction: Direction,
+  page: readonly ListPosition[],
+  n: number,
+): Record<'within' | 'beyond', Pick<JobFilter, 'createdFrom' | 'createdTo'>> | null {
   const [first, last] = [page[0]?.created.getTime(), page.at(-1)?.created.getTime()]
   if (first === undefined || last === undefined) return null
-  const since = last - ((first - last) * 2 * n) / page.length
-  return since > (createdFrom?.getTime() ?? 0) ? new Date(since) : null
+  const edge = last - ((first - last) * 2 * n) / page.length
+  if (edge <= (createdFrom?.getTime() ?? 0) || edge >= (createdTo?.getTime() ?? LIMITS.dateMax)) return null
+  const [since, until] = [{ createdFrom: new Date(edge) }, { createdTo: new Date(edge) }]
+  return direction === 'desc' ? { within: since, beyond: until } : { within: until, beyond: since }
 }
 
 /** Jobs are looked up in job_meta, one after the other in the order of the list. */
@@ -183,7 +205,7 @@ export async function byMeta(sql: Sql, filter: JobFilter, few: number): Promise<
   const isAlone = Object.values(indexed).every((value) => value === undefined)
   if (isAlone || way.isFew) return way
   const others = { ...indexed, createdFrom, createdTo }
-  const last = (await firstPositions(sql, others, undefined, SAMPLE))[SAMPLE - 1]
+  const last = (await firstPositions(sql, others, 'desc', undefined, SAMPLE))[SAMPLE - 1]
   return last && last.created.getTime() >= since ? way : null
 }
 

@@ -1,15 +1,25 @@
+import { isFinished, type JobStatus } from '@oncue/core'
 import { INTERNAL_QUEUE } from '@oncue/core/internal'
+import { statusesOf } from '@oncue/core/wire'
 import type { JobFilter } from '../../store.ts'
 import { all, type Fragment, join, q, raw, type Sql } from '../sql.ts'
 import { inQueueAndTopic, type QueueAndTopic } from './counts.ts'
-import type { ListPosition } from './cursor.ts'
-import { ANY_TEXT, conditions, createdWithin, mayBeLive, mayHaveEnded, narrowPrefix } from './filter.ts'
+import type { Direction, ListPosition } from './cursor.ts'
+import {
+  ANY_TEXT,
+  conditions,
+  createdWithin,
+  isOneOf,
+  mayBeLive,
+  mayHaveEnded,
+  narrowPrefix,
+} from './filter.ts'
 import { having, type MetaEntry } from './meta.ts'
 import { distinctHeads, distinctTopics, each, newestPositions, ONCE, type Scan } from './scan.ts'
 
 export type Selection = {
   readonly filter: JobFilter
-  readonly direction: 'desc' | 'asc'
+  readonly direction: Direction
   /** Only what comes after this position, in that direction. */
   readonly after?: ListPosition | undefined
   /** Only jobs that had ended, or existed, at that moment. */
@@ -50,6 +60,8 @@ class Builder {
   readonly #dialect: Sql['dialect']
   readonly #selection: Selection
   readonly #filter: JobFilter
+  /** Undefined: any. */
+  readonly #statuses: readonly JobStatus[] | undefined
   readonly #order: Fragment
   readonly #since: readonly Fragment[]
   readonly #live: readonly Fragment[]
@@ -59,10 +71,11 @@ class Builder {
 
   constructor(dialect: Sql['dialect'], selection: Selection) {
     const { filter, direction, after, asOf } = selection
-    const { queue, topic, status, fingerprint, createdFrom, createdTo } = filter
+    const { queue, topic, fingerprint, createdFrom, createdTo } = filter
     this.#dialect = dialect
     this.#selection = selection
     this.#filter = filter
+    this.#statuses = statusesOf(filter)
     this.#order = raw(`x.created ${direction}, x.id ${direction}`)
     this.#since = createdWithin('x', { createdFrom })
     const both = [...conditions(dialect, filter), ...createdWithin('x', { createdTo })]
@@ -74,8 +87,9 @@ class Builder {
     if (asOf && queue === undefined && topic === undefined) both.push(q`x.queue <> ${INTERNAL_QUEUE}`)
     const live = [...both]
     const finished = [...both]
-    if (status) live.push(q`x.status = ${status}`)
-    // A job that is retried after the error counts too; one that recovered from it, or was requeued, does not.
+    const liveStatuses = this.#statuses?.filter((status) => !isFinished(status))
+    if (liveStatuses?.length) live.push(isOneOf('x.status', liveStatuses))
+    // A job that is retried after the error counts too; one that got over it, or was requeued, does not.
     if (fingerprint !== undefined) live.push(q`x.fingerprint = ${fingerprint}`)
     if (asOf) live.push(q`x.created <= ${asOf}`)
     if (asOf) live.push(...asItWas(filter, asOf))
@@ -111,7 +125,7 @@ class Builder {
    * have no topic in them.
    */
   unsuccessful(): void {
-    const { status, topic, queue, errorText } = this.#filter
+    const { topic, queue, errorText } = this.#filter
     if (!mayHaveEnded(this.#filter, 'failed') && !mayHaveEnded(this.#filter, 'cancelled')) return
     const index = {
       table: 'history',
@@ -119,9 +133,11 @@ class Builder {
       where: raw(`x.status <> 'completed'`),
     } as const
     this.#ctes.push(distinctHeads(this.#dialect, 'ends', index, ['topic', 'status', 'queue']))
-    const wanted = Object.entries({ status, topic, queue }).filter(([, value]) => value !== undefined)
+    const wanted = Object.entries({ topic, queue }).filter(([, value]) => value !== undefined)
+    const statuses = this.#statuses?.filter(isFinished)
     const ends = all([
       ...wanted.map(([column, value]) => q`${raw(column)} = ${value ?? null}`),
+      ...(statuses ? [isOneOf('status', statuses)] : []),
       ...(errorText === undefined ? [] : [raw(`status = 'failed'`)]),
     ])
     const place = raw(
@@ -184,23 +200,22 @@ class Builder {
   }
 
   #mayBeFinished(): boolean {
-    const { status } = this.#filter
-    return status === undefined || mayHaveEnded(this.#filter, status)
+    return this.#statuses?.some((status) => mayHaveEnded(this.#filter, status)) ?? true
   }
 
   #isUnsuccessful(): boolean {
-    const { status, fingerprint, errorText } = this.#filter
-    return (
-      fingerprint !== undefined || errorText !== undefined || (status !== undefined && status !== 'completed')
-    )
+    const { fingerprint, errorText } = this.#filter
+    const isOther = this.#statuses !== undefined && !this.#statuses.includes('completed')
+    return fingerprint !== undefined || errorText !== undefined || isOther
   }
 
   /** Conditions that no index of a source covers. */
   #ended(): Fragment[] {
-    const { status, fingerprint, errorText } = this.#filter
+    const { fingerprint, errorText } = this.#filter
+    const statuses = this.#statuses?.filter(isFinished)
     const ended = [...this.#finished]
     if (this.#isUnsuccessful()) ended.push(raw(`x.status <> 'completed'`))
-    if (status) ended.push(q`x.status = ${status}`)
+    if (statuses?.length) ended.push(isOneOf('x.status', statuses))
     if (fingerprint !== undefined) ended.push(q`x.status = 'failed' and x.fingerprint = ${fingerprint}`)
     if (errorText !== undefined) ended.push(raw(`x.status = 'failed'`))
     return ended
@@ -236,10 +251,15 @@ class Builder {
  * A job that was put back, started or failed since may match only now. A claim does not write `updated`, and
  * every heartbeat does: a run that had started by then had its status, and the error for which it is retried.
  */
-function asItWas({ status, fingerprint, errorText }: JobFilter, asOf: Date): Fragment[] {
+function asItWas(filter: JobFilter, asOf: Date): Fragment[] {
+  const { fingerprint, errorText } = filter
   const begun = q`x.started_at <= ${asOf}`
-  if (status === 'processing') return [begun]
-  if (status !== undefined) return [q`x.updated <= ${asOf}`]
+  const statuses = statusesOf(filter)?.filter((status) => !isFinished(status))
+  const [only] = statuses?.length === 1 ? statuses : []
+  if (only === 'processing') return [begun]
+  if (only !== undefined) return [q`x.updated <= ${asOf}`]
+  if (statuses?.length)
+    return [q`case when x.status = 'processing' then ${begun} else x.updated <= ${asOf} end`]
   if (fingerprint === undefined && errorText === undefined) return []
   return [q`(x.status = 'processing' and ${begun} or x.updated <= ${asOf})`]
 }
