@@ -1,10 +1,10 @@
-/** Screens that few people open. A phone has them already; a browser loads each when it is opened. */
+/** Screens, and parts of them, that few people open. A phone has them already; a browser loads each when it is opened. */
 export { ActivityScreen } from './activity/activity-screen.tsx'
-export { DatabaseScreen } from './database/database-screen.tsx'
-export { IncidentSheet } from './incident/incident-sheet.tsx'
-export { EditPayloadSheet } from './jobs/edit-payload-sheet.tsx'
+export { ChannelList } from './alerts/channel-list.tsx'
+export { RuleList } from './alerts/rule-list.tsx'
 export { SchedulesScreen } from './schedules/schedules-screen.tsx'
 export { ServerSettingsScreen } from './server-settings/server-settings-screen.tsx'
+export { SettingsScreen } from './settings/settings-screen.tsx'
 export { TokensScreen } from './tokens/tokens-screen.tsx'
 export { TopicScreen } from './topics/topic-screen.tsx'
 export { TopicsScreen } from './topics/topics-screen.tsx'

@@ -1,29 +1,23 @@
 import type { ComponentType } from 'react'
-import { later as laterWith } from '../components/ui/later.tsx'
 import { SkeletonRows } from '../components/ui/skeleton.tsx'
+import { later as laterPart } from '../lib/later.tsx'
 
 const later = <Props extends object>(load: () => Promise<ComponentType<Props>>) =>
-  laterWith(load, <SkeletonRows />)
+  laterPart(load, <SkeletonRows />)
 
 export const ActivityScreen = later(
   async () => (await import('./activity/activity-screen.tsx')).ActivityScreen,
 )
-export const DatabaseScreen = later(
-  async () => (await import('./database/database-screen.tsx')).DatabaseScreen,
-)
-export const EditPayloadSheet = laterWith(
-  async () => (await import('./jobs/edit-payload-sheet.tsx')).EditPayloadSheet,
-  null,
-)
-export const IncidentSheet = laterWith(
-  async () => (await import('./incident/incident-sheet.tsx')).IncidentSheet,
-  null,
-)
+export const ChannelList = later(async () => (await import('./alerts/channel-list.tsx')).ChannelList)
+export const RuleList = later(async () => (await import('./alerts/rule-list.tsx')).RuleList)
 export const SchedulesScreen = later(
   async () => (await import('./schedules/schedules-screen.tsx')).SchedulesScreen,
 )
 export const ServerSettingsScreen = later(
   async () => (await import('./server-settings/server-settings-screen.tsx')).ServerSettingsScreen,
+)
+export const SettingsScreen = later(
+  async () => (await import('./settings/settings-screen.tsx')).SettingsScreen,
 )
 export const TokensScreen = later(async () => (await import('./tokens/tokens-screen.tsx')).TokensScreen)
 export const TopicScreen = later(async () => (await import('./topics/topic-screen.tsx')).TopicScreen)

@@ -12,13 +12,14 @@ export interface Preferences {
   readonly times: TimeZone
   /** The servers from which this device wants to be notified: each was allowed by itself. */
   readonly notifiedBy: readonly string[]
+  /** Of the table of jobs: how high its rows are, and which columns it has; null: the usual ones. */
+  readonly density: 'comfortable' | 'compact'
+  readonly jobColumns: readonly string[] | null
 }
 
 const preferences = new Observable<Preferences>({
-  theme: 'system',
-  haptics: true,
-  times: 'local',
-  notifiedBy: [],
+  ...{ theme: 'system', haptics: true, notifiedBy: [] },
+  ...{ density: 'comfortable', jobColumns: null },
 })
 
 function change(next: Preferences): void {

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { contrast } from './contrast.ts'
 import { dark, light, type Palette, type Tone, toneOf } from './tokens.ts'
 
-const SURFACES = ['surface', 'surfaceRaised', 'surfaceSunken', 'surfacePressed'] as const
+const SURFACES = ['surface', 'surfaceRaised', 'surfaceSunken', 'surfacePressed', 'surfaceHovered'] as const
 const INKS = ['text', 'textMuted', 'accent', 'good', 'warn', 'bad', 'paused'] as const
 const TONES: readonly Tone[] = ['neutral', 'accent', 'good', 'warn', 'bad', 'paused']
 
@@ -28,6 +28,13 @@ describe.each<[string, Palette]>([
   it('labels can be read on filled buttons', () => {
     expect(contrast(palette.onAccent, palette.accent)).toBeGreaterThanOrEqual(4.5)
     expect(contrast(palette.onBad, palette.bad)).toBeGreaterThanOrEqual(4.5)
+  })
+
+  it('what is selected differs from what is under the pointer, and both from the page', () => {
+    const { surface, surfaceRaised, surfaceHovered, surfacePressed } = palette
+    for (const other of [surface, surfaceRaised, surfaceHovered])
+      expect(contrast(surfacePressed, other)).toBeGreaterThanOrEqual(1.08)
+    expect(contrast(surfaceHovered, surface)).toBeGreaterThanOrEqual(1.05)
   })
 
   it('edges of controls can be seen: 3', () => {

@@ -7,7 +7,9 @@ export interface Palette {
   readonly surfaceRaised: string
   /** Fields, tracks, skeletons. */
   readonly surfaceSunken: string
-  /** Under a pointer or thumb, and a selected row. */
+  /** Under a pointer. */
+  readonly surfaceHovered: string
+  /** Under a thumb, and a selected row. */
   readonly surfacePressed: string
   readonly text: string
   readonly textMuted: string
@@ -36,7 +38,8 @@ export const light: Palette = {
   surface: '#faf9f7',
   surfaceRaised: '#ffffff',
   surfaceSunken: '#f1efeb',
-  surfacePressed: '#ece9f7',
+  surfaceHovered: '#f2f0ec',
+  surfacePressed: '#e6e2f8',
   text: '#1a181d',
   textMuted: '#63606a',
   line: '#e6e3de',
@@ -60,7 +63,8 @@ export const dark: Palette = {
   surface: '#121115',
   surfaceRaised: '#1a191e',
   surfaceSunken: '#232127',
-  surfacePressed: '#2a2737',
+  surfaceHovered: '#1f1e23',
+  surfacePressed: '#2e2946',
   text: '#f3f1f5',
   textMuted: '#a9a5b1',
   line: '#2c2a31',

@@ -1,6 +1,8 @@
 import { Split } from '../../components/shell/split.tsx'
 import { JobsScreen } from '../../features/jobs/jobs-screen.tsx'
+import { useIsDesk } from '../../theme/use-theme.ts'
 
 export default function JobsRoute() {
-  return <Split list={<JobsScreen />} hint="Choose a job" />
+  // From the width of a desk on it is a table, which takes all the room.
+  return <Split list={<JobsScreen />} hint="Choose a job" isAlone={useIsDesk()} />
 }

@@ -20,6 +20,7 @@ import { ConnectionWord } from './connection-word.tsx'
 import { type Destination, isWithin, MAIN, MORE, OTHERS } from './destinations.ts'
 import { EnvironmentBadge } from './environment-badge.tsx'
 import { OfflineBanner } from './offline-banner.tsx'
+import { PaletteButton, Shortcuts } from './shortcuts.tsx'
 
 const ALONE = ['/sign-in', '/pair']
 const BAR = [...MAIN, OTHERS]
@@ -51,6 +52,7 @@ export function Shell({ children }: { readonly children: ReactNode }) {
       </View>
       {!isAlone && !isWide && hasBar && <TabBar />}
       {status === 'signed-in' && <Notifications />}
+      {!isAlone && <Shortcuts />}
     </View>
   )
 }
@@ -99,6 +101,7 @@ function Rail() {
       <View style={styles.where}>
         <EnvironmentBadge />
       </View>
+      <PaletteButton />
       {MAIN.map((main) => (
         <Goto key={main.href} to={main} />
       ))}
@@ -125,6 +128,7 @@ function Goto({ to, isTab = false }: { readonly to: Destination; readonly isTab?
       role="link"
       spoken={firing > 0 ? `${to.label}, ${firing} firing` : to.label}
       {...(isHere && { 'aria-current': 'page' as const })}
+      isOn={isHere}
       onPress={() => router.navigate(to.href)}
       style={[isTab ? styles.tab : styles.item, isHere && !isTab && { backgroundColor: colors.accentSoft }]}
     >

@@ -14,9 +14,11 @@ import CircleDashed from 'lucide-react-native/icons/circle-dashed'
 import CircleDot from 'lucide-react-native/icons/circle-dot'
 import CircleX from 'lucide-react-native/icons/circle-x'
 import Clock from 'lucide-react-native/icons/clock'
+import Columns from 'lucide-react-native/icons/columns-3'
 import Copy from 'lucide-react-native/icons/copy'
 import Database from 'lucide-react-native/icons/database'
 import Ellipsis from 'lucide-react-native/icons/ellipsis'
+import Eye from 'lucide-react-native/icons/eye'
 import Gauge from 'lucide-react-native/icons/gauge'
 import Hourglass from 'lucide-react-native/icons/hourglass'
 import Key from 'lucide-react-native/icons/key-round'
@@ -57,6 +59,7 @@ const ICONS = {
   cancel: Ban,
   check: Check,
   close: X,
+  columns: Columns,
   copy: Copy,
   database: Database,
   device: Smartphone,
@@ -74,6 +77,7 @@ const ICONS = {
   open: ChevronRight,
   pause: Pause,
   plus: Plus,
+  preview: Eye,
   qr: QrCode,
   queues: Layers,
   refresh: RefreshCw,

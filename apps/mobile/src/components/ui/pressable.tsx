@@ -1,6 +1,6 @@
 import { type ReactNode, type RefObject, useEffect, useRef, useState } from 'react'
 import { Pressable as NativePressable, Platform, type PressableProps, StyleSheet, View } from 'react-native'
-import { TARGET } from '../../theme/tokens.ts'
+import { type Palette, TARGET } from '../../theme/tokens.ts'
 import { useTheme } from '../../theme/use-theme.ts'
 import { Text } from './text.tsx'
 
@@ -10,13 +10,15 @@ export interface Props extends Omit<PressableProps, 'style' | 'children'> {
   readonly style?: object | undefined
   /** Keeps its own background colour when hovered or pressed. */
   readonly isFilled?: boolean
+  /** It is selected, or what one is at: it keeps its colour under the pointer. */
+  readonly isOn?: boolean
   /** All that it says, in one sentence, where what there is to see is said in other words. */
   readonly spoken?: string
   readonly children?: ReactNode
 }
 
 /** Whatever can be pressed: large enough, it shows where the pointer and the focus are. */
-export function Pressable({ style, isFilled = false, spoken, children, ...rest }: Props) {
+export function Pressable({ style, isFilled = false, isOn = false, spoken, children, ...rest }: Props) {
   const { colors } = useTheme()
   const [isFocused, setFocused] = useState(false)
   const outline = isFocused && IS_WEB && { outlineColor: colors.accent, ...FOCUS }
@@ -34,12 +36,7 @@ export function Pressable({ style, isFilled = false, spoken, children, ...rest }
         setFocused(false)
         rest.onBlur?.(event)
       }}
-      style={(state) => [
-        styles.target,
-        style,
-        isTouched(state) && (isFilled ? styles.touched : { backgroundColor: colors.surfacePressed }),
-        outline,
-      ]}
+      style={(state) => [styles.target, style, touchOf(state, colors, { isFilled, isOn }), outline]}
     >
       {spoken !== undefined && IS_WEB ? <Named name={spoken}>{children}</Named> : children}
     </NativePressable>
@@ -78,8 +75,16 @@ function tell(ref: RefObject<unknown>, name: string, value: string | null): void
   else element?.setAttribute(name, value)
 }
 
-function isTouched(state: { readonly pressed: boolean }): boolean {
-  return state.pressed || ('hovered' in state && state.hovered === true)
+/** A pointer that only passes shows less than one that presses. */
+function touchOf(
+  state: { readonly pressed: boolean },
+  colors: Palette,
+  { isFilled, isOn }: { readonly isFilled: boolean; readonly isOn: boolean },
+): object | false {
+  const isHovered = 'hovered' in state && state.hovered === true
+  if (isFilled) return (state.pressed || isHovered) && styles.touched
+  if (state.pressed) return { backgroundColor: colors.surfacePressed }
+  return isHovered && !isOn && { backgroundColor: colors.surfaceHovered }
 }
 
 function isByKey(event: unknown): boolean {

@@ -41,6 +41,7 @@ export function Row(props: RowProps) {
   const { colors } = useTheme()
   const flexBasis = ROOM * useFontScale()
   const isSelectable = isSelected !== null
+  const isOn = isCurrent || isSelected === true
   const content = (
     <View style={styles.content}>
       {isSelectable && <Box isChecked={isSelected} />}
@@ -56,7 +57,7 @@ export function Row(props: RowProps) {
     styles.row,
     { borderBottomColor: colors.line },
     height !== undefined && { height },
-    (isCurrent || isSelected === true) && { backgroundColor: colors.surfacePressed },
+    isOn && { backgroundColor: colors.surfacePressed, boxShadow: `inset 3px 0 0 ${colors.accent}` },
   ]
   if (!onPress)
     return (
@@ -70,6 +71,7 @@ export function Row(props: RowProps) {
       spoken={label}
       {...(isSelectable && { 'aria-checked': isSelected })}
       {...(isCurrent && { 'aria-current': 'true' as const })}
+      isOn={isOn}
       onPress={onPress}
       {...(onLongPress && { onLongPress })}
       style={face}
@@ -79,7 +81,7 @@ export function Row(props: RowProps) {
   )
 }
 
-function Box({ isChecked }: { readonly isChecked: boolean }) {
+export function Box({ isChecked }: { readonly isChecked: boolean }) {
   const { colors } = useTheme()
   return (
     <View

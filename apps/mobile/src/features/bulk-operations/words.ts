@@ -124,9 +124,8 @@ export function progressOf(operation: Pick<BulkOperation, 'done' | 'skipped' | '
 export function scopeOf(filter: Readonly<Record<string, unknown>>): string {
   const { status, queue, topic, fingerprint, createdFrom, createdTo, payloadText, meta } = filter
   const { idPrefix, idSuffix, errorText } = filter
-  const state = { pending: 'waiting', processing: 'running' }[String(status)] ?? status
   const parts = [
-    state === undefined ? 'jobs' : `${state} jobs`,
+    status === undefined ? 'jobs' : `${[status].flat().map(stateInWords).join(' and ')} jobs`,
     queue !== undefined && `in ${queue}`,
     topic !== undefined && `of ${topic}`,
     fingerprint !== undefined && 'with the same error',
@@ -140,6 +139,9 @@ export function scopeOf(filter: Readonly<Record<string, unknown>>): string {
   ]
   return parts.filter(Boolean).join(' ')
 }
+
+const stateInWords = (status: unknown) =>
+  ({ pending: 'waiting', processing: 'running' })[String(status)] ?? String(status)
 
 export function spreadInWords(seconds: number): string {
   return seconds === 0 ? 'at once' : `spread over ${duration(seconds * 1_000)}`

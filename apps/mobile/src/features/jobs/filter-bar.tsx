@@ -1,30 +1,33 @@
 import { type ReactNode, type RefObject, useState } from 'react'
 import { StyleSheet, type TextInput, View } from 'react-native'
 import { Chip, Chips } from '../../components/ui/chip.tsx'
-import { Row } from '../../components/ui/row.tsx'
-import { Sheet } from '../../components/ui/sheet.tsx'
 import { STATES } from '../../components/ui/state-word.tsx'
-import { Text } from '../../components/ui/text.tsx'
 import { useRead } from '../../lib/api.tsx'
-import { serverNow } from '../../lib/clock.ts'
 import { useHealth } from '../../lib/use-health.ts'
 import { space } from '../../theme/tokens.ts'
+import { useIsDesk } from '../../theme/use-theme.ts'
+import { TimeSheet } from '../desk-parts.tsx'
 import { ChoiceChip } from '../failures/choice-chip.tsx'
-import { chipOf, type JobFilter, STATUSES } from './filter.ts'
-import { topics } from './queries.ts'
+import { chipOf, type JobFilter, STATUSES, statusesOf, timeInWords, toggleStatus } from './filter.ts'
+import { type Listing, topics } from './queries.ts'
 import { Readings, SearchField } from './search-field.tsx'
+import type { TimeRange } from './time-sheet.tsx'
 import type { Search } from './use-search.ts'
 
 export interface FilterBarProps {
   readonly filter: JobFilter
   readonly search: Search
   readonly onChange: (filter: JobFilter) => void
+  readonly order: Listing['order']
+  readonly onOrder: (order: Listing['order']) => void
   readonly onOpen: (jobId: string) => void
   readonly searchRef: RefObject<TextInput | null>
 }
 
 /** Which jobs: one line to search by, what it may mean, and chips for all else. */
-export function FilterBar({ filter, search, onChange, onOpen, searchRef }: FilterBarProps) {
+export function FilterBar(props: FilterBarProps) {
+  const { filter, search, onChange, order, onOrder, onOpen, searchRef } = props
+  const isDesk = useIsDesk()
   const health = useHealth()
   const known = useRead(topics)
   const change = (part: { readonly [Name in keyof JobFilter]: JobFilter[Name] | undefined }) =>
@@ -36,8 +39,8 @@ export function FilterBar({ filter, search, onChange, onOpen, searchRef }: Filte
     <View style={styles.bar}>
       <SearchField key={search.line} {...{ search, onOpen, searchRef }} />
       <Readings search={search} />
-      {/* What is chosen comes first, and into sight. */}
-      <Chips key={JSON.stringify(filter)}>
+      {/* Where not all are in sight, what is chosen comes first. Where they are, they stay where they are. */}
+      <Chips {...(!isDesk && { key: JSON.stringify([filter, order]) })}>
         {REMOVABLE.map((name) => {
           const label = chipOf(name, filter)
           return (
@@ -46,16 +49,16 @@ export function FilterBar({ filter, search, onChange, onOpen, searchRef }: Filte
             )
           )
         })}
-        {chosenFirst([
+        {(isDesk ? inOrder : chosenFirst)([
           ...STATUSES.map((status) => ({
-            isChosen: filter.status === status,
+            isChosen: statusesOf(filter).includes(status),
             chip: (
               <Chip
                 key={status}
                 label={STATES[status].word}
                 icon={STATES[status].icon}
-                isOn={filter.status === status}
-                onPress={() => change({ status: filter.status === status ? undefined : status })}
+                isOn={statusesOf(filter).includes(status)}
+                onPress={() => change({ status: toggleStatus(filter, status) })}
               />
             ),
           })),
@@ -84,14 +87,28 @@ export function FilterBar({ filter, search, onChange, onOpen, searchRef }: Filte
             ),
           },
           {
-            isChosen: filter.createdFrom !== undefined,
+            isChosen: timeInWords(filter) !== null,
             chip: (
               <TimeChip
                 key="time"
-                label={chipOf('createdFrom', filter)}
+                createdFrom={filter.createdFrom}
+                createdTo={filter.createdTo}
                 // A text needs a beginning: they go together.
-                onClear={() => change({ createdFrom: undefined, payloadText: undefined })}
-                onChange={(createdFrom) => change({ createdFrom })}
+                onClear={() =>
+                  change({ createdFrom: undefined, createdTo: undefined, payloadText: undefined })
+                }
+                onChange={change}
+              />
+            ),
+          },
+          {
+            isChosen: order === 'oldest',
+            chip: (
+              <Chip
+                key="order"
+                label="Oldest first"
+                isOn={order === 'oldest'}
+                onPress={() => onOrder(order === 'oldest' ? 'newest' : 'oldest')}
               />
             ),
           },
@@ -101,49 +118,38 @@ export function FilterBar({ filter, search, onChange, onOpen, searchRef }: Filte
   )
 }
 
-const REMOVABLE = ['idPrefix', 'idSuffix', 'payloadText', 'errorText', 'fingerprint', 'createdTo'] as const
+const REMOVABLE = ['idPrefix', 'idSuffix', 'payloadText', 'errorText', 'fingerprint'] as const
 
-function chosenFirst(all: readonly { readonly isChosen: boolean; readonly chip: ReactNode }[]): ReactNode[] {
+interface Choice {
+  readonly isChosen: boolean
+  readonly chip: ReactNode
+}
+
+const inOrder = (all: readonly Choice[]): ReactNode[] => all.map(({ chip }) => chip)
+
+function chosenFirst(all: readonly Choice[]): ReactNode[] {
   const chips = (isChosen: boolean) =>
     all.filter((each) => each.isChosen === isChosen).map(({ chip }) => chip)
   return [...chips(true), ...chips(false)]
 }
 
-const HOUR_MS = 3_600_000
-const TIMES = [
-  { label: 'The last 15 minutes', ms: HOUR_MS / 4 },
-  { label: 'The last hour', ms: HOUR_MS },
-  { label: 'The last 24 hours', ms: 24 * HOUR_MS },
-  { label: 'The last 7 days', ms: 7 * 24 * HOUR_MS },
-]
-
-interface TimeChipProps {
-  readonly label: string | null
-  readonly onChange: (from: Date) => void
+interface TimeChipProps extends TimeRange {
+  readonly onChange: (range: TimeRange) => void
   readonly onClear: () => void
 }
 
-/** Since when. It is a moment from then on: a link to it shows the same to everybody. */
-function TimeChip({ label, onChange, onClear }: TimeChipProps) {
+/** From when to when. Pressed while it is chosen, it is taken away. */
+function TimeChip({ onChange, onClear, ...range }: TimeChipProps) {
   const [isOpen, setOpen] = useState(false)
-  if (label !== null) return <Chip label={label} isOn isRemovable onPress={onClear} />
+  const label = timeInWords(range)
   return (
     <>
-      <Chip label="Time" icon="filter" onPress={() => setOpen(true)} />
-      <Sheet isOpen={isOpen} title="Created in" onClose={() => setOpen(false)}>
-        {TIMES.map((time) => (
-          <Row
-            key={time.label}
-            label={time.label}
-            onPress={() => {
-              setOpen(false)
-              onChange(new Date(serverNow() - time.ms))
-            }}
-          >
-            <Text>{time.label}</Text>
-          </Row>
-        ))}
-      </Sheet>
+      {label === null ? (
+        <Chip label="Time" icon="filter" onPress={() => setOpen(true)} />
+      ) : (
+        <Chip label={label} isOn isRemovable onPress={onClear} />
+      )}
+      {isOpen && <TimeSheet {...range} onChange={onChange} onClose={() => setOpen(false)} />}
     </>
   )
 }

@@ -32,7 +32,7 @@ const NAMES = [
 
 export type FilterName = (typeof NAMES)[number]
 
-/** As the address has it: `/jobs?status=failed&queue=mail`. */
+/** As the address has it: `/jobs?status=failed,cancelled&queue=mail`. */
 export type FilterParams = Readonly<Partial<Record<FilterName, string>>>
 
 /** In the order of interest during an incident. */
@@ -54,7 +54,11 @@ export function filterOf(params: Readonly<Record<string, unknown>>): JobFilter {
     if (name === 'createdFrom' || name === 'createdTo') {
       const date = new Date(value)
       if (!Number.isNaN(date.getTime())) filter[name] = date
-    } else if (name !== 'status' || STATUSES.some((status) => status === value)) filter[name] = value
+    } else if (name === 'status') {
+      const asked = value.split(',')
+      const status = withStatuses(STATUSES.filter((known) => asked.includes(known)))
+      if (status !== undefined) filter[name] = status
+    } else filter[name] = value
   }
   return filter
 }
@@ -63,15 +67,36 @@ export function paramsOf(filter: JobFilter): FilterParams {
   return Object.fromEntries(
     NAMES.flatMap((name) => {
       const value = filter[name]
-      return value === undefined ? [] : [[name, value instanceof Date ? value.toISOString() : value]]
+      return value === undefined ? [] : [[name, value instanceof Date ? value.toISOString() : String(value)]]
     }),
   )
+}
+
+/** One as itself; none: no filter by status. */
+export function withStatuses(statuses: readonly JobStatus[]): JobFilter['status'] {
+  return statuses.length > 1 ? [...statuses] : statuses[0]
+}
+
+export function statusesOf({ status }: JobFilter): readonly JobStatus[] {
+  return status === undefined ? [] : [status].flat()
+}
+
+/** The filter's statuses with this one, or without it. */
+export function toggleStatus(filter: JobFilter, status: JobStatus): JobFilter['status'] {
+  const before = statusesOf(filter)
+  return withStatuses(STATUSES.filter((each) => before.includes(each) !== (each === status)))
 }
 
 /** So that what was there before is taken away. */
 export const NO_PARAMS = Object.fromEntries(NAMES.map((name) => [name, undefined])) as Readonly<
   Record<FilterName, undefined>
 >
+
+/** `From 18 Nov, 03:12:00 to 18 Nov, 04:00:00`; null: any time. */
+export function timeInWords({ createdFrom, createdTo }: JobFilter): string | null {
+  if (!createdFrom) return createdTo ? `Until ${moment(createdTo)}` : null
+  return `From ${moment(createdFrom)}${createdTo ? ` to ${moment(createdTo)}` : ''}`
+}
 
 /** What is said on the chip of a filter. */
 export function chipOf(name: FilterName, filter: JobFilter): string | null {

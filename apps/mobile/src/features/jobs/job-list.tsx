@@ -1,4 +1,5 @@
-import { useEffect, useRef, useState } from 'react'
+import { useIsFocused } from 'expo-router'
+import { type ReactElement, useEffect, useRef, useState } from 'react'
 import { FlatList, StyleSheet, View } from 'react-native'
 import { Button } from '../../components/ui/button.tsx'
 import { Text } from '../../components/ui/text.tsx'
@@ -19,12 +20,29 @@ export interface JobListProps {
   readonly openId: string | undefined
   readonly onOpen: (id: string) => void
   readonly onSelect: (id: string) => void
+  /** Of rows that are not the usual ones. */
+  readonly rowHeight?: number
+  readonly children?: (row: ListedRow) => ReactElement
+  /** What such rows depend on beside their job. */
+  readonly drawnBy?: readonly unknown[]
+}
+
+export interface ListedRow {
+  readonly job: JobLine
+  /** None: as high as what it says. */
+  readonly height: number | undefined
+  readonly isSelected: boolean | null
+  readonly isCurrent: boolean
+  readonly onOpen: (id: string) => void
+  readonly onSelect: (id: string) => void
 }
 
 /** Only rows in sight are drawn, however many there are. */
-export function JobList({ list, selected, cursor, openId, onOpen, onSelect }: JobListProps) {
+export function JobList(props: JobListProps) {
+  const { list, selected, cursor, openId, onOpen, onSelect, rowHeight = ROW_HEIGHT, drawnBy = [] } = props
+  const { children: draw = usualRow } = props
   const { jobs } = list
-  const usual = Math.round(ROW_HEIGHT * Math.max(1, useFontScale()))
+  const usual = Math.round(rowHeight * Math.max(1, useFontScale()))
   // Large text wraps: rows are as high as they must be.
   const height = useIsLargeText() ? undefined : usual
   const ref = useRef<FlatList<JobLine>>(null)
@@ -37,6 +55,11 @@ export function JobList({ list, selected, cursor, openId, onOpen, onSelect }: Jo
 
   // Tracked here: FlatList does not report the end after a jump, as by the End key.
   const seen = useRef({ offset: 0, height: 0 })
+  const isFocused = useIsFocused()
+  useEffect(() => {
+    const { offset } = seen.current
+    if (isFocused && offset > 0) ref.current?.scrollToOffset({ offset, animated: false })
+  }, [isFocused])
   const { more, read } = list
   const lookAhead = () => {
     const { offset, height: shown } = seen.current
@@ -52,7 +75,7 @@ export function JobList({ list, selected, cursor, openId, onOpen, onSelect }: Jo
       style={styles.list}
       data={jobs}
       keyExtractor={idOf}
-      extraData={[selected, cursor, openId]}
+      extraData={[selected, cursor, openId, usual, ...drawnBy]}
       {...(height !== undefined && {
         getItemLayout: (_: unknown, at: number) => ({ length: height, offset: height * at, index: at }),
       })}
@@ -67,24 +90,25 @@ export function JobList({ list, selected, cursor, openId, onOpen, onSelect }: Jo
         lookAhead()
       }}
       onScroll={({ nativeEvent }) => {
+        // A list that is put away is scrolled to its top by the browser.
+        if (!isFocused) return
         seen.current.offset = nativeEvent.contentOffset.y
         lookAhead()
       }}
       scrollEventThrottle={50}
-      renderItem={({ item }) => (
-        <JobRow
-          job={item}
-          height={height}
-          isSelected={isSelected(selected, item.id)}
-          isCurrent={item.id === (cursor ?? openId)}
-          onPress={onOpen}
-          onSelect={onSelect}
-        />
-      )}
+      renderItem={({ item }) =>
+        draw({
+          ...{ job: item, height, onOpen, onSelect },
+          isSelected: isSelected(selected, item.id),
+          isCurrent: item.id === (cursor ?? openId),
+        })
+      }
       ListFooterComponent={<Footer list={list} />}
     />
   )
 }
+
+const usualRow = ({ onOpen, ...row }: ListedRow) => <JobRow {...row} onPress={onOpen} />
 
 function Footer({ list }: { readonly list: List }) {
   const { search, jobs, read } = list

@@ -1,3 +1,4 @@
+import { isJobId } from '@oncue/sdk'
 import { useLocalSearchParams, useRouter } from 'expo-router'
 import { type ReactNode, useCallback, useMemo, useRef, useState } from 'react'
 import { StyleSheet, type TextInput, View } from 'react-native'
@@ -12,14 +13,17 @@ import { number } from '../../lib/format.ts'
 import { useCursor } from '../../lib/use-cursor.ts'
 import { useKeyboard } from '../../lib/use-keyboard.ts'
 import { space } from '../../theme/tokens.ts'
-import { useIsWide } from '../../theme/use-theme.ts'
+import { useIsDesk, useIsLargeText, useIsWide } from '../../theme/use-theme.ts'
 import { ConfirmSheet } from '../bulk-operations/confirm-sheet.tsx'
 import { type Action, jobs, many } from '../bulk-operations/words.ts'
+import { JobPreview, JobTable, ViewSheet } from '../desk-parts.tsx'
 import { ActSheet } from './act-sheet.tsx'
 import { type FilterParams, filterOf, type JobFilter, NO_PARAMS, paramsOf } from './filter.ts'
 import { FilterBar } from './filter-bar.tsx'
 import { JobList } from './job-list.tsx'
+import type { JobTableProps } from './job-table.tsx'
 import { NothingFound } from './nothing-found.tsx'
+import type { Listing } from './queries.ts'
 import { SelectionBar } from './selection-bar.tsx'
 import { idOf, type JobList as List, useJobList } from './use-job-list.ts'
 import { type SearchParams, useSearch } from './use-search.ts'
@@ -27,25 +31,34 @@ import { useSelection } from './use-selection.ts'
 
 /** A list of jobs; the address holds the filter. */
 export function JobsScreen({ openId }: { readonly openId?: string }) {
-  const { given, params, change, setSearch } = useJobFilter()
-  const search = useSearch(given, params, setSearch)
+  const { given, params, order, preview, change, set } = useJobFilter()
+  const search = useSearch(given, params, set)
   const { filter } = search
   const { selected, ...selection } = useSelection(filter)
-  const list = useJobList(filter, selected !== null)
+  const list = useJobList({ filter, order }, selected !== null)
   const open = useOpenJob(params, openId !== undefined)
   const toast = useToast()
   const field = useRef<TextInput>(null)
   const [acting, setActing] = useState<Acting | null>(null)
   const begin = (action: Action, which: Acting['ids']) =>
     setActing({ action, ids: which, filter, total: list.total })
+  const isLargeText = useIsLargeText()
+  const isTable = useIsDesk() && !isLargeText && openId === undefined
+  const [isViewOpen, setViewOpen] = useState(false)
+  const setOrder = (next: Listing['order']) => set({ order: next === 'oldest' ? next : undefined })
   const cursor = useCursor(list.jobs.map(idOf), { onOpen: open, onSelect: selection.toggle, openId })
   const ids = selected instanceof Set ? [...selected] : []
   // Beside an open job, the key acts on that job, unless rows are selected here.
   const target = ids.length > 0 ? ids : cursor !== null && openId === undefined ? [cursor] : []
+  // With the cursor, the preview goes on to the next job.
+  const previewId = isTable && preview !== null ? (cursor ?? preview) : null
+  const togglePreview = (id: string) => set({ preview: id === previewId ? undefined : id })
+  const closePreview = () => set({ preview: undefined })
   useKeyboard({
     '/': () => field.current?.focus(),
     ...(target.length > 0 && { r: () => begin('requeue', target) }),
-    ...(selected !== null && { Escape: selection.end }),
+    ...(selected !== null ? { Escape: selection.end } : previewId !== null && { Escape: closePreview }),
+    ...(isTable && cursor !== null && { p: () => togglePreview(cursor) }),
   })
   const isFiltered = Object.keys(filter).length > 0
   const all = many(list.total.count, list.total.isExact)
@@ -72,8 +85,16 @@ export function JobsScreen({ openId }: { readonly openId?: string }) {
         )
       }
     >
-      <FilterBar filter={given} {...{ search }} onChange={change} onOpen={open} searchRef={field} />
-      <Count list={list}>
+      <FilterBar
+        filter={given}
+        {...{ search, order }}
+        onChange={change}
+        onOrder={setOrder}
+        onOpen={open}
+        searchRef={field}
+      />
+      <Count {...{ list, order }}>
+        {isTable && <Chip label="View" icon="columns" onPress={() => setViewOpen(true)} />}
         {selected !== null && selected !== 'all' && list.total.count > ids.length && (
           <Chip
             label={`Select all ${all} that match`}
@@ -99,17 +120,20 @@ export function JobsScreen({ openId }: { readonly openId?: string }) {
             isNothing ? (
               <NothingFound search={search} />
             ) : (
-              <JobList
+              <Listed
                 // Another filter begins at its top.
-                key={JSON.stringify(filter)}
-                {...{ list, selected, cursor, openId }}
+                key={JSON.stringify([filter, order])}
+                {...{ list, selected, cursor, openId, order, isTable, previewId }}
                 onOpen={open}
                 onSelect={selection.toggle}
+                onOrder={setOrder}
+                onPreview={togglePreview}
               />
             )
           }
         </ReadState>
       )}
+      {isViewOpen && <ViewSheet onClose={() => setViewOpen(false)} />}
       {acting && <ActOn {...{ acting, list }} onClose={() => setActing(null)} onDone={selection.end} />}
     </Page>
   )
@@ -117,17 +141,41 @@ export function JobsScreen({ openId }: { readonly openId?: string }) {
 
 const NO_FILTER = 'Choose a filter first. Without one, this would affect every job.'
 
+/** A table where there is room, with a job beside it if one is previewed; else two lines for each job. */
+function Listed({ isTable, ...props }: JobTableProps & { readonly isTable: boolean }) {
+  const { order, onOrder, previewId, onPreview, ...list } = props
+  if (!isTable) return <JobList {...list} />
+  return (
+    <View style={styles.beside}>
+      <View style={styles.table}>
+        <JobTable {...props} />
+      </View>
+      {previewId !== null && (
+        <View style={styles.preview}>
+          <JobPreview
+            key={previewId}
+            jobId={previewId}
+            onOpen={list.onOpen}
+            onClose={() => onPreview(previewId)}
+          />
+        </View>
+      )}
+    </View>
+  )
+}
+
 interface CountProps {
   readonly list: List
+  readonly order: Listing['order']
   readonly children: ReactNode
 }
 
-function Count({ list: { total, waiting, restart, read }, children }: CountProps) {
+function Count({ list: { total, waiting, restart, read }, order, children }: CountProps) {
   return (
     <View style={styles.count} testID="job-count">
       <Text variant="small" color="textMuted" style={styles.words} role="status">
         {read.data && total.count > 0
-          ? `${many(total.count, total.isExact)} ${total.count === 1 ? 'job' : 'jobs'}, newest first`
+          ? `${many(total.count, total.isExact)} ${total.count === 1 ? 'job' : 'jobs'}, ${order} first`
           : ' '}
       </Text>
       {children}
@@ -175,24 +223,32 @@ function useJobFilter() {
   const all = useLocalSearchParams()
   const text = JSON.stringify(paramsOf(filterOf(all)))
   const given = useMemo(() => filterOf(JSON.parse(text)), [text])
-  const params: FilterParams & SearchParams = {
+  const order: Listing['order'] = all.order === 'oldest' ? 'oldest' : 'newest'
+  const params: ListParams = {
     ...paramsOf(given),
     ...(typeof all.q === 'string' && all.q !== '' && { q: all.q }),
     ...(typeof all.as === 'string' && all.as !== '' && { as: all.as }),
+    ...(order === 'oldest' && { order }),
   }
   return {
     given,
     params,
+    order,
+    preview: typeof all.preview === 'string' && isJobId(all.preview) ? all.preview : null,
     change: (next: JobFilter) => {
       const isCleared = Object.keys(next).length === 0
       router.setParams({ ...NO_PARAMS, ...paramsOf(next), ...(isCleared && { q: undefined, as: undefined }) })
     },
-    setSearch: ({ q, as }: SearchParams) => router.setParams({ q, as }),
+    set: (next: SearchParams & { order?: 'oldest' | undefined; preview?: string | undefined }) =>
+      router.setParams({ ...next }),
   }
 }
 
+/** What the list beside a job still needs. */
+type ListParams = FilterParams & SearchParams & { readonly order?: 'oldest' }
+
 /** With the filter, which the list beside the job still needs. */
-function useOpenJob(params: FilterParams & SearchParams, isBeside: boolean): (jobId: string) => void {
+function useOpenJob(params: ListParams, isBeside: boolean): (jobId: string) => void {
   const router = useRouter()
   const isWide = useIsWide()
   const kept = JSON.stringify(isWide ? params : {})
@@ -214,5 +270,8 @@ const styles = StyleSheet.create({
     paddingHorizontal: space.l,
     paddingVertical: space.xs,
   },
+  beside: { flex: 1, flexDirection: 'row', minHeight: 0 },
+  table: { flex: 1, minWidth: 0 },
+  preview: { width: '38%', minWidth: 340, maxWidth: 720 },
   words: { flexGrow: 1, flexShrink: 1, flexBasis: 'auto' },
 })

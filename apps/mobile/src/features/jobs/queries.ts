@@ -11,7 +11,9 @@ export interface JobLine {
   readonly queue: string
   readonly status: JobStatus
   readonly run: number
-  readonly retries: number
+  readonly attempts: number
+  readonly maxAttempts: number
+  readonly meta: string | null
   readonly error: string | null
   readonly created: Date
   readonly runAt: Date
@@ -28,21 +30,27 @@ export interface JobLines {
 
 type JobPage = Outputs['jobs']['list']
 
+/** Which jobs, and in which order. */
+export interface Listing {
+  readonly filter: JobFilter
+  readonly order: 'newest' | 'oldest'
+}
+
 /** `isStill`: rows are selected, or there are many pages. */
-export const jobPages = (filter: JobFilter, isStill: boolean) => ({
-  key: ['jobs.list', 'pages', filter],
+export const jobPages = ({ filter, order }: Listing, isStill: boolean) => ({
+  key: ['jobs.list', 'pages', filter, order],
   async call(client: Client, { cursor, signal }: { cursor: string | undefined; signal: AbortSignal }) {
-    const request = { ...filter, limit: PAGE, ...(cursor !== undefined && { cursor }) }
+    const request = { ...requestOf(filter, order), ...(cursor !== undefined && { cursor }) }
     return linesOf(await client.jobs.list(request, { signal }))
   },
   everyMs: 10_000,
   isStill,
 })
 
-/** The newest, to know what came while one is far down. */
-export const newestJobs = (filter: JobFilter, enabled: boolean): Read<JobLines> => ({
-  key: ['jobs.list', 'newest', filter],
-  call: async (client, options) => linesOf(await client.jobs.list({ ...filter, limit: PAGE }, options)),
+/** The first, to know what came while one is far down. */
+export const firstJobs = ({ filter, order }: Listing, enabled: boolean): Read<JobLines> => ({
+  key: ['jobs.list', 'first', filter, order],
+  call: async (client, options) => linesOf(await client.jobs.list(requestOf(filter, order), options)),
   everyMs: 10_000,
   enabled,
 })
@@ -90,14 +98,33 @@ export const topics: Read<Outputs['topics']['list']> = {
   call: (client, options) => client.topics.list(undefined, options),
 }
 
+const requestOf = (filter: JobFilter, order: Listing['order']) => ({
+  ...{ ...filter, limit: PAGE },
+  ...(order === 'oldest' && { order }),
+})
+
 const MAX_ERROR = 200
+const MAX_META = 120
 
 function linesOf({ items, nextCursor, total, totalIsExact }: JobPage): JobLines {
   return { items: items.map(lineOf), nextCursor, total, totalIsExact }
 }
 
 function lineOf(job: JobPage['items'][number]): JobLine {
-  const { id, topic, queue, status, run, retries, created, runAt, startedAt, finishedAt, lastError } = job
+  const { id, topic, queue, status, run, created, runAt, startedAt, finishedAt, lastError } = job
   const error = lastError && `${lastError.class}: ${lastError.message}`.slice(0, MAX_ERROR)
-  return { id, topic, queue, status, run, retries, error, created, runAt, startedAt, finishedAt }
+  const attempts = job.retries + job.crashes + (startedAt ? 1 : 0)
+  return {
+    ...{ id, topic, queue, status, run, error, created, runAt, startedAt, finishedAt },
+    ...{ attempts, maxAttempts: job.maxRetries + 1, meta: metaInWords(job.meta) },
+  }
+}
+
+/** `tenant=acme agent=7`. */
+function metaInWords(meta: JobPage['items'][number]['meta']): string | null {
+  if (!meta) return null
+  const words = Object.entries(meta).map(
+    ([key, value]) => `${key}=${typeof value === 'string' ? value : JSON.stringify(value)}`,
+  )
+  return words.join(' ').slice(0, MAX_META)
 }

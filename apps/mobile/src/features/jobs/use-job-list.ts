@@ -2,8 +2,7 @@ import { type InfiniteData, useQueryClient } from '@tanstack/react-query'
 import { useEffect, useMemo, useState } from 'react'
 import { usePages, useRead } from '../../lib/api.tsx'
 import { countNew } from '../../lib/use-held.ts'
-import type { JobFilter } from './filter.ts'
-import { type JobLine, type JobLines, jobPages, newestJobs, PAGE } from './queries.ts'
+import { firstJobs, type JobLine, type JobLines, jobPages, type Listing, PAGE } from './queries.ts'
 
 /** Pages after which a search stops and asks whether to continue: most of a minute. */
 const GOES_ON = 30
@@ -12,18 +11,19 @@ const GOES_ON = 30
  * The matching jobs, page by page. A single page is kept up to date. With more pages, or during a selection
  * (`isHeld`), rows stay in place and new jobs are only counted.
  */
-export function useJobList(filter: JobFilter, isHeld: boolean) {
+export function useJobList(listing: Listing, isHeld: boolean) {
   const queries = useQueryClient()
-  const { key } = jobPages(filter, false)
+  const { filter } = listing
+  const { key } = jobPages(listing, false)
   const isDeep = (queries.getQueryData<InfiniteData<JobLines>>(key)?.pages.length ?? 0) > 1
   const isStill = isHeld || isDeep
-  const read = usePages(jobPages(filter, isStill))
-  const newest = useRead(newestJobs(filter, isStill))
+  const read = usePages(jobPages(listing, isStill))
+  const latest = useRead(firstJobs(listing, isStill))
   const pages = read.data?.pages as readonly JobLines[] | undefined
   const jobs = useMemo(() => pages?.flatMap(({ items }) => items) ?? [], [pages])
 
   const last = pages?.at(-1)
-  const [stoppedAt, setStoppedAt] = useState<JobFilter | null>(null)
+  const [stoppedAt, setStoppedAt] = useState<Listing['filter'] | null>(null)
   const [allowed, setAllowed] = useState({ filter, pages: GOES_ON })
   const most = allowed.filter === filter ? allowed.pages : GOES_ON
   const isStopped = stoppedAt === filter || (pages?.length ?? 0) >= most
@@ -54,7 +54,7 @@ export function useJobList(filter: JobFilter, isHeld: boolean) {
         ? { count: Math.max(first.total, jobs.length), isExact: first.totalIsExact }
         : { count: jobs.length, isExact: true },
     /** How many came that are not shown. */
-    waiting: isStill ? countNew(jobs, newest.data?.items ?? [], idOf) : 0,
+    waiting: isStill ? countNew(jobs, latest.data?.items ?? [], idOf) : 0,
     search: gaveUp ? (isStopped ? ('stopped' as const) : ('running' as const)) : null,
     stopSearch: () => setStoppedAt(filter),
     goOn: () => {
@@ -64,7 +64,7 @@ export function useJobList(filter: JobFilter, isHeld: boolean) {
     more: () => {
       if (read.hasNextPage) setWanted(true)
     },
-    /** From the newest on. */
+    /** From the first on. */
     restart: () => void queries.resetQueries({ queryKey: key }),
   }
 }

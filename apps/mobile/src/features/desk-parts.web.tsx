@@ -1,0 +1,13 @@
+import { SkeletonRows } from '../components/ui/skeleton.tsx'
+import { later } from '../lib/later.tsx'
+
+export const JobPreview = later(
+  async () => (await import('./jobs/job-preview.tsx')).JobPreview,
+  <SkeletonRows />,
+)
+export const JobTable = later(async () => (await import('./jobs/job-table.tsx')).JobTable, <SkeletonRows />)
+export const TimeSheet = later(async () => (await import('./jobs/time-sheet.tsx')).TimeSheet, null)
+export const ViewSheet = later(async () => (await import('./jobs/view-sheet.tsx')).ViewSheet, null)
+export const KeySheet = later(async () => (await import('./palette/key-sheet.tsx')).KeySheet, null)
+export const Palette = later(async () => (await import('./palette/palette.tsx')).Palette, null)
+export const EnqueueSheet = later(async () => (await import('./topics/enqueue-sheet.tsx')).EnqueueSheet, null)

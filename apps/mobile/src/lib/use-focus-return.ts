@@ -1,0 +1,2 @@
+/** A phone has no focus to give back. */
+export function useFocusReturn(): void {}
