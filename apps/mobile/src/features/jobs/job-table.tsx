@@ -43,11 +43,16 @@ export function JobTable({ order, onOrder, previewId, onPreview, ...list }: JobT
     <View
       role="table"
       aria-label="Jobs"
+      testID="job-table"
       style={styles.table}
       // One that is put away, behind a job, has no width.
       onLayout={({ nativeEvent: { layout } }) => layout.width > 0 && setWidth(layout.width)}
     >
-      <View role="row" style={[styles.row, styles.head, { borderBottomColor: colors.line }]}>
+      <View
+        role="row"
+        testID="job-table-head"
+        style={[styles.row, styles.head, { borderBottomColor: colors.line }]}
+      >
         {columns.map((column) => (
           <Head key={column.id} {...{ column, isLarge, order, onOrder }} />
         ))}
@@ -135,7 +140,7 @@ const JobTableRow = memo(function JobTableRow(props: JobTableRowProps) {
   const isSelectable = isSelected !== null
   const about = error === null ? shortId(id) : error
   return (
-    <View role="row" style={[styles.row, { height, borderBottomColor: colors.line }]}>
+    <View role="row" testID={`job-${id}`} style={[styles.row, { height, borderBottomColor: colors.line }]}>
       <View role="cell" style={styles.behind}>
         <Pressable
           role={isSelectable ? 'checkbox' : 'link'}
