@@ -276,7 +276,7 @@ describe.each(DIALECTS)('REST on %s', (dialect) => {
       expect(await count(`queue=${queue}`)).toBe(1)
       expect(await count(`queue=${queue}&status=failed&status=cancelled`)).toBe(1)
       expect(await count(`queue=${queue}&status=pending&status=cancelled`)).toBe(0)
-      const ids = async (query: string) => (await list(query)).items.map(({ id }: { id: string }) => id)
+      const ids = async (query: string) => (await list(query)).items.map((item) => item.id)
       for (let n = 0; n < 3; n++) await enqueue({ topic: 'ordered' })
       expect(await ids('topic=ordered&order=oldest')).toEqual((await ids('topic=ordered')).toReversed())
       expect(await count(`queue=${queue}&created_from=${created}`)).toBe(1)

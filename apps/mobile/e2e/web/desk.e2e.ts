@@ -123,6 +123,15 @@ describe('desk at 1440', () => {
     await expect.poll(() => scrolledTo(page)).toBe(1_500)
   })
 
+  it('closes a dialog with Escape also for those who asked for less movement', async () => {
+    const { page } = await enter(world, '/jobs', { viewport: DESK, reducedMotion: 'reduce' })
+    await page.keyboard.press('?')
+    const keys = page.getByRole('dialog', { name: 'Keys' })
+    await keys.getByText('g j', { exact: true }).waitFor()
+    await page.keyboard.press('Escape')
+    await keys.waitFor({ state: 'detached' })
+  })
+
   it('jumps anywhere by the palette, which takes the focus and gives it back', async () => {
     const { page } = await enter(world, '/jobs', { viewport: DESK })
     const select = page.getByRole('button', { name: 'Select', exact: true })

@@ -1,5 +1,5 @@
+import { later } from '../components/ui/later.tsx'
 import { SkeletonRows } from '../components/ui/skeleton.tsx'
-import { later } from '../lib/later.tsx'
 
 export const JobPreview = later(
   async () => (await import('./jobs/job-preview.tsx')).JobPreview,

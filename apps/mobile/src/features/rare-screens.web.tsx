@@ -1,6 +1,6 @@
 import type { ComponentType } from 'react'
+import { later as laterPart } from '../components/ui/later.tsx'
 import { SkeletonRows } from '../components/ui/skeleton.tsx'
-import { later as laterPart } from '../lib/later.tsx'
 
 const later = <Props extends object>(load: () => Promise<ComponentType<Props>>) =>
   laterPart(load, <SkeletonRows />)
@@ -9,6 +9,17 @@ export const ActivityScreen = later(
   async () => (await import('./activity/activity-screen.tsx')).ActivityScreen,
 )
 export const ChannelList = later(async () => (await import('./alerts/channel-list.tsx')).ChannelList)
+export const DatabaseScreen = later(
+  async () => (await import('./database/database-screen.tsx')).DatabaseScreen,
+)
+export const EditPayloadSheet = laterPart(
+  async () => (await import('./jobs/edit-payload-sheet.tsx')).EditPayloadSheet,
+  null,
+)
+export const IncidentSheet = laterPart(
+  async () => (await import('./incident/incident-sheet.tsx')).IncidentSheet,
+  null,
+)
 export const RuleList = later(async () => (await import('./alerts/rule-list.tsx')).RuleList)
 export const SchedulesScreen = later(
   async () => (await import('./schedules/schedules-screen.tsx')).SchedulesScreen,

@@ -18,7 +18,7 @@ export interface Preferences {
 }
 
 const preferences = new Observable<Preferences>({
-  ...{ theme: 'system', haptics: true, notifiedBy: [] },
+  ...{ theme: 'system', haptics: true, times: 'local', notifiedBy: [] },
   ...{ density: 'comfortable', jobColumns: null },
 })
 

@@ -125,6 +125,8 @@ export {
   listJobsResponseSchema,
   type PageRequest,
   type Relative,
+  requeuedWithPayloadSchema,
+  requeueWithPayloadRequestSchema,
   statusesOf,
   type WaitReason,
   type WatchMessage,

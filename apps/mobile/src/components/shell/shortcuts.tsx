@@ -52,7 +52,7 @@ export function PaletteButton() {
     >
       <Icon name="search" size={16} color="textMuted" />
       <Text variant="label" color="textMuted" style={styles.words}>
-        Search or jump
+        Jump to…
       </Text>
       <Text variant="overline" color="textMuted">
         {PALETTE_KEY}

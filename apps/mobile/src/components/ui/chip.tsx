@@ -43,8 +43,15 @@ export function Chip({ label, onPress, isOn = false, icon, isRemovable = false }
   )
 }
 
-/** In a row that scrolls sideways rather than wrapping. */
-export function Chips({ children }: { readonly children: React.ReactNode }) {
+interface ChipsProps {
+  readonly children: React.ReactNode
+  /** All are in sight, in as many rows as they need. */
+  readonly wraps?: boolean
+}
+
+/** In a row that scrolls sideways rather than wrapping, unless there is room for more rows. */
+export function Chips({ children, wraps = false }: ChipsProps) {
+  if (wraps) return <View style={[styles.row, styles.wrapped]}>{children}</View>
   return (
     <ScrollView
       horizontal
@@ -71,4 +78,5 @@ const styles = StyleSheet.create({
   },
   scroll: { flexGrow: 0 },
   row: { gap: space.s, paddingHorizontal: space.l },
+  wrapped: { flexDirection: 'row', flexWrap: 'wrap', rowGap: 0 },
 })

@@ -40,7 +40,7 @@ export function FilterBar(props: FilterBarProps) {
       <SearchField key={search.line} {...{ search, onOpen, searchRef }} />
       <Readings search={search} />
       {/* Where not all are in sight, what is chosen comes first. Where they are, they stay where they are. */}
-      <Chips key={isDesk ? 'all' : JSON.stringify([filter, order])}>
+      <Chips key={isDesk ? 'all' : JSON.stringify([filter, order])} wraps={isDesk}>
         {REMOVABLE.map((name) => {
           const label = chipOf(name, filter)
           return (

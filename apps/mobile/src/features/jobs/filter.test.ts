@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { chipOf, filterOf, paramsOf } from './filter.ts'
+import { chipOf, filterOf, paramsOf, toggleStatus } from './filter.ts'
 
 const AT = new Date('2026-11-16T03:12:00.000Z')
 
@@ -7,6 +7,15 @@ describe('the filter in the address', () => {
   it('survives being written and read', () => {
     const filter = { status: 'failed', queue: 'a/b.c', createdFrom: AT, payloadText: 'u_1 & co' } as const
     expect(filterOf(paramsOf(filter))).toEqual(filter)
+  })
+
+  it('has several statuses at once, in one order, and forgets those that are none', () => {
+    const filter = { status: ['failed', 'cancelled'] } as const
+    expect(paramsOf({ status: [...filter.status] })).toEqual({ status: 'failed,cancelled' })
+    expect(filterOf({ status: 'cancelled,sleeping,failed' })).toEqual(filter)
+    expect(toggleStatus({ status: 'failed' }, 'cancelled')).toEqual(['failed', 'cancelled'])
+    expect(toggleStatus({ status: ['failed', 'cancelled'] }, 'failed')).toBe('cancelled')
+    expect(toggleStatus({ status: 'failed' }, 'failed')).toBeUndefined()
   })
 
   it.each([

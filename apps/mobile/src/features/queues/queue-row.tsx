@@ -65,10 +65,7 @@ export function QueueRow({ queue, onPress, onPause, onResume, isCurrent = false 
         style={[
           styles.action,
           { borderBottomColor: colors.line },
-          isCurrent && {
-            backgroundColor: colors.surfacePressed,
-            boxShadow: `inset 3px 0 0 ${colors.accent}`,
-          },
+          isCurrent && { backgroundColor: colors.surfacePressed },
         ]}
       >
         <IconButton

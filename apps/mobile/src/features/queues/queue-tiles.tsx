@@ -4,7 +4,7 @@ import { useServerNow } from '../../lib/clock.ts'
 import type { Health } from '../../lib/connection-provider.tsx'
 import { ageParts, number, percent, rate } from '../../lib/format.ts'
 import { space } from '../../theme/tokens.ts'
-import { useIsLargeText } from '../../theme/use-theme.ts'
+import { useIsLargeText, useIsWide } from '../../theme/use-theme.ts'
 import type { QueueHealth } from './queue-row.tsx'
 
 export interface QueueTilesProps {
@@ -101,11 +101,16 @@ function failureTrend(failureRate: number | null, limit: number): string {
 }
 
 function Place({ children }: { readonly children: React.ReactNode }) {
-  return <View style={[styles.place, useIsLargeText() && styles.across]}>{children}</View>
+  const isWide = useIsWide()
+  return (
+    <View style={[styles.place, isWide && styles.third, useIsLargeText() && styles.across]}>{children}</View>
+  )
 }
 
 const styles = StyleSheet.create({
   tiles: { flexDirection: 'row', flexWrap: 'wrap', gap: space.m },
-  place: { flexGrow: 1, flexBasis: 130, minWidth: 130 },
+  place: { flexGrow: 1, flexBasis: 150, minWidth: 150 },
+  // Beside the list three and two: the fifth alone would be stretched over a row.
+  third: { flexBasis: '30%' },
   across: { flexBasis: '100%' },
 })
