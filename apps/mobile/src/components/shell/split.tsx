@@ -1,5 +1,5 @@
 import { createContext, type ReactNode, useContext } from 'react'
-import { StyleSheet, View } from 'react-native'
+import { StyleSheet, useWindowDimensions, View } from 'react-native'
 import { useIsWide, useTheme } from '../../theme/use-theme.ts'
 import { EmptyState } from '../ui/empty-state.tsx'
 
@@ -12,6 +12,9 @@ export interface SplitProps {
   readonly isAlone?: boolean
 }
 
+/** A window from here on has room for a wider list. */
+const LARGE = 1_800
+
 const BesideList = createContext(false)
 
 /** A detail whose list is in sight needs no way back to it. */
@@ -22,13 +25,17 @@ export function useIsBesideList(): boolean {
 /** A list and its detail side by side where there is room; otherwise the one that the address names. */
 export function Split({ list, children, hint, isAlone = false }: SplitProps) {
   const { colors } = useTheme()
+  const { width } = useWindowDimensions()
   if (!useIsWide()) return children ?? list
+  const beside = [styles.list, width >= LARGE && styles.large, { borderRightColor: colors.line }]
   return (
     <View style={styles.split}>
-      <View style={isAlone ? styles.detail : [styles.list, { borderRightColor: colors.line }]}>{list}</View>
+      <View style={isAlone ? styles.detail : beside}>{list}</View>
       {!isAlone && (
         <BesideList.Provider value={true}>
-          <View style={styles.detail}>{children ?? <EmptyState icon="open" title={hint} />}</View>
+          <View style={[styles.detail, !children && styles.hint]}>
+            {children ?? <EmptyState icon="open" title={hint} />}
+          </View>
         </BesideList.Provider>
       )}
     </View>
@@ -38,5 +45,7 @@ export function Split({ list, children, hint, isAlone = false }: SplitProps) {
 const styles = StyleSheet.create({
   split: { flex: 1, flexDirection: 'row' },
   list: { width: 420, borderRightWidth: StyleSheet.hairlineWidth },
+  large: { width: 560 },
   detail: { flex: 1, minWidth: 0 },
+  hint: { justifyContent: 'center' },
 })

@@ -1,5 +1,5 @@
 import { useRouter } from 'expo-router'
-import { StyleSheet, View } from 'react-native'
+import { StyleSheet, useWindowDimensions, View } from 'react-native'
 import { Skeleton } from '../../components/ui/skeleton.tsx'
 import { Tile } from '../../components/ui/tile.tsx'
 import { useServerNow } from '../../lib/clock.ts'
@@ -100,7 +100,10 @@ function workersTrend({ alive, missing, running, slots }: Health['workers']): st
   return `${number(running)} of ${count(slots, 'slot')} busy`
 }
 
-/** On a phone the first tile fills a row, the others come in pairs; a desk has one row, large text one column. */
+/** The width of a window in which all five fit beside the rail. */
+const FIVE_FROM = 1_060
+
+/** On a phone the oldest waiting across, and two by two below; five in a row where there is room, else three and two. With large text each across. */
 function Place({
   isFirst = false,
   children,
@@ -108,9 +111,11 @@ function Place({
   readonly isFirst?: boolean
   readonly children: React.ReactNode
 }) {
+  const { width } = useWindowDimensions()
   const isWide = useIsWide()
   const isAcross = useIsLargeText() || isFirst
-  return <View style={[styles.place, isWide ? styles.fifth : isAcross && styles.across]}>{children}</View>
+  const wide = width >= FIVE_FROM ? styles.fifth : styles.third
+  return <View style={[styles.place, isWide ? wide : isAcross && styles.across]}>{children}</View>
 }
 
 export function TileSkeletons() {
@@ -129,5 +134,6 @@ const styles = StyleSheet.create({
   tiles: { flexDirection: 'row', flexWrap: 'wrap', gap: space.m, paddingHorizontal: space.l },
   place: { flexGrow: 1, flexShrink: 1, flexBasis: 150 },
   across: { flexBasis: '100%' },
-  fifth: { flexBasis: 0, minWidth: 140 },
+  fifth: { flexBasis: 0, minWidth: 150 },
+  third: { flexBasis: '30%' },
 })

@@ -1,4 +1,4 @@
-import { StyleSheet, View } from 'react-native'
+import { StyleSheet, useWindowDimensions, View } from 'react-native'
 import { Tile } from '../../components/ui/tile.tsx'
 import { useServerNow } from '../../lib/clock.ts'
 import type { Health } from '../../lib/connection-provider.tsx'
@@ -100,10 +100,16 @@ function failureTrend(failureRate: number | null, limit: number): string {
   return failureRate >= limit ? `over ${percent(limit)} in 15\u202fmin` : 'over 15\u202fmin'
 }
 
+/** The width of a window in which all five fit beside the list of queues. */
+const FIVE_FROM = 1_600
+
 function Place({ children }: { readonly children: React.ReactNode }) {
-  const isWide = useIsWide()
+  const { width } = useWindowDimensions()
+  const isBeside = useIsWide() && width < FIVE_FROM
   return (
-    <View style={[styles.place, isWide && styles.third, useIsLargeText() && styles.across]}>{children}</View>
+    <View style={[styles.place, isBeside && styles.third, useIsLargeText() && styles.across]}>
+      {children}
+    </View>
   )
 }
 
