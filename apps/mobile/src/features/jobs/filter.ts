@@ -73,7 +73,7 @@ export function paramsOf(filter: JobFilter): FilterParams {
 }
 
 /** One as itself; none: no filter by status. */
-export function withStatuses(statuses: readonly JobStatus[]): JobFilter['status'] {
+function withStatuses(statuses: readonly JobStatus[]): JobFilter['status'] {
   return statuses.length > 1 ? [...statuses] : statuses[0]
 }
 

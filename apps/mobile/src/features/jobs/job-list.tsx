@@ -27,7 +27,7 @@ export interface JobListProps {
   readonly drawnBy?: readonly unknown[]
 }
 
-export interface ListedRow {
+interface ListedRow {
   readonly job: JobLine
   /** None: as high as what it says. */
   readonly height: number | undefined
