@@ -17,11 +17,13 @@ const HISTORY = `insert into oncue.history (id, created, started_at, finished_at
   from generate_series(1, ${COUNT}) n, lateral (select '2026-01-01'::timestamptz + n * interval '1 second' as at) t`
 
 /** Retrying jobs with one error, due in the next minutes, and one with another; and as many that have not run. */
-const RETRYING = `insert into oncue.jobs (id, run_at, visible_at, created, updated, status, timeout_ms, priority, max_retries,
+const retrying = (
+  fingerprint: string,
+) => `insert into oncue.jobs (id, run_at, visible_at, created, updated, status, timeout_ms, priority, max_retries,
     retries, queue, topic, payload, fingerprint)
   select ('01900000-0000-7000-9000-' || lpad(to_hex(n), 12, '0'))::uuid, at, at, '2026-01-01', '2026-01-01', 'pending', 1000,
     0, 3, 1, case when n = 2 then 'other' else 'default' end, 'topic', '{}',
-    case when n % 2 = 1 then 'f1' when n = 2 then 'f2' end
+    ${fingerprint}
   from generate_series(1, $1::integer * 2) n, lateral (select '2026-01-02'::timestamptz + n * interval '1 millisecond' as at) t`
 
 const since = new Date(Date.parse('2026-01-01') + (COUNT - RECENT + 1) * 1_000)
@@ -114,9 +116,10 @@ describe.each([
   })
   afterEach(() => client.close())
 
-  const fill = async (count: number) => {
+  const ONE_LARGE = `case when n % 2 = 1 then 'f1' when n = 2 then 'f2' end`
+  const fill = async (count: number, fingerprint = ONE_LARGE) => {
     await client.query({ text: 'truncate oncue.jobs', values: [] })
-    await client.query({ text: RETRYING, values: [count] })
+    await client.query({ text: retrying(fingerprint), values: [count] })
     if (isAnalyzed) await client.query({ text: 'analyze oncue.jobs', values: [] })
   }
 
@@ -167,6 +170,16 @@ describe.each([
       ['f1', 10_000, 1],
       ['f2', 1, 0],
     ])
+  })
+
+  test('of many errors are counted up to 100,000 in all, the same number of each', async () => {
+    const kinds = 40
+    await fill(60_000, `case when n > 2 then 'g' || n % ${kinds} end`)
+    const { groups, rows } = await readFor({ ...FAILED, limit: kinds })
+    expect(groups.map(([, retrying, beyond]) => [retrying, beyond])).toEqual(
+      new Array(kinds).fill([2_500, 1]),
+    )
+    expect(rows).toBeLessThanOrEqual(100_000 + 110 * kinds)
   })
 })
 

@@ -9,8 +9,11 @@ import { distinctHeads, each } from './scan.ts'
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
 
-/** How many retrying jobs of each kind are counted. */
+/** How many retrying jobs of a kind are counted, if there are few kinds; if there are many, how many of each. */
 const COUNT_UP_TO = 10_000
+const COUNT_AT_LEAST = 100
+/** How many are counted in all. */
+const COUNT_IN_ALL = 100_000
 /**
  * A kind is a fingerprint in a queue and topic. This many kinds of retrying jobs are read, in the order of
  * their names.
@@ -111,8 +114,8 @@ function trendOf(counts: Readonly<Record<string, number>>, retrying: number): nu
  * of the last failure. Whether a group is new is looked up in history_fingerprint, which has the
  * oldest job first.
  *
- * Retrying jobs are found by jobs_failing, kind by kind, each by one descent from the one before. Per kind, at
- * most COUNT_UP_TO entries are counted, the next retry is one descent, and 2 × LOOK_AT jobs are read, however many
+ * Retrying jobs are found by jobs_failing, kind by kind, each by one descent from the one before. At
+ * most COUNT_IN_ALL entries are counted, the same number of each kind, the next retry is one descent, and 2 × LOOK_AT jobs are read, however many
  * there are. They are counted in the order of that index, so that no plan uses another index and a filter.
  *
  * Fingerprints break ties, so that the order is stable. Expressions in place of plain columns keep plans from walking
@@ -150,10 +153,10 @@ export function failuresStatement(dialect: Sql['dialect'], filter: Failed): Frag
           first_seen, last_seen, ${never} as last_live, last_seen as last_failed
         from c where fingerprint <> ''
         union all
-        select fingerprint, topic, queue, case when retrying > ${COUNT_UP_TO} then ${COUNT_UP_TO} else retrying end,
-          0, case when retrying > ${COUNT_UP_TO} then 1 else 0 end, next_try,
+        select fingerprint, topic, queue, case when retrying > n then n else retrying end,
+          0, case when retrying > n then 1 else 0 end, next_try,
           first_seen, last_seen, last_seen, ${never}
-        from r) k
+        from r, most) k
       group by fingerprint
       order by ${first}, fingerprint limit ${limit}),
     t as materialized (
@@ -205,6 +208,10 @@ function retryingKinds(dialect: Sql['dialect'], filter: Failed): Fragment {
   }
   return q`${distinctHeads(dialect, 'heads', index, ['fingerprint', 'queue', 'topic'], MOST_KINDS)},
     kinds as materialized (select fingerprint, queue, topic from heads where ${inQueueAndTopic(filter)}),
+    most as materialized (
+      select case when count(*) <= ${COUNT_IN_ALL / COUNT_UP_TO} then ${COUNT_UP_TO}
+        when count(*) >= ${COUNT_IN_ALL / COUNT_AT_LEAST} then ${COUNT_AT_LEAST}
+        else ${COUNT_IN_ALL} / count(*) end as n from kinds),
     ends as materialized (${end('asc')} union ${end('desc')}),
     seen as materialized (
       select fingerprint, queue, topic, min(seen) as first_seen, max(seen) as last_seen
@@ -212,7 +219,7 @@ function retryingKinds(dialect: Sql['dialect'], filter: Failed): Fragment {
     r as materialized (
       select k.fingerprint, k.queue, k.topic, k.first_seen, k.last_seen,
         (select count(*) from (
-          select 1 from ${rows} where ${of('k')} order by x.run_at limit ${COUNT_UP_TO + 1}) few) as retrying,
+          select 1 from ${rows} where ${of('k')} order by x.run_at limit (select n + 1 from most)) few) as retrying,
         (select x.run_at from ${rows} where ${of('k')} and x.run_at > ${now} order by x.run_at limit 1) as next_try
       from seen k)`
 }
