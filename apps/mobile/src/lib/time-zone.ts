@@ -40,6 +40,17 @@ export function readTime(at: Date): TimeParts {
   }
 }
 
+/** The moment at which a clock on the wall shows this. Null: it never does, as on 31 February. */
+export function momentOf(parts: TimeParts): Date | null {
+  const { year, month, date, hours, minutes, seconds } = parts
+  const at =
+    shown === 'utc'
+      ? new Date(Date.UTC(year, month, date, hours, minutes, seconds))
+      : new Date(year, month, date, hours, minutes, seconds)
+  const read = readTime(at)
+  return read.month === month && read.date === date && read.hours === hours ? at : null
+}
+
 /** `UTC`, `UTC+1`, `UTC−3:30`: abbreviations such as IST mean several zones. */
 export function zoneOf(at: Date): string {
   const ahead = aheadOf(at)
