@@ -30,6 +30,7 @@ export async function everyScreen(client: Client): Promise<Readonly<Record<strin
     worker: `/workers/${worker?.id}`,
     schedules: '/schedules',
     activity: '/activity',
+    database: '/database',
     settings: '/settings',
     'server-settings': '/server-settings',
     tokens: '/tokens',

@@ -6,7 +6,7 @@ import type { World } from './world.ts'
 
 const PROGRAM = join(import.meta.dirname, '../../../worker/src/cli/main.ts')
 
-/** A worker as a team runs it: a process of its own, with the handlers of a module. Answers what stops it. */
+/** A worker in its own process, with the handlers of a module. Returns a function that stops it. */
 export function startWorkerProcess(world: World, module: string, queues = 'mail'): () => Promise<void> {
   const worker = spawn(
     process.execPath,

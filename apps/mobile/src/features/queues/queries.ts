@@ -47,4 +47,8 @@ export const workers: Read<Outputs['workers']['list']> = {
 }
 
 /** The same, for the marks of charts, which change with a deploy. */
-export const deploys: Read<Outputs['workers']['list']> = { ...workers, everyMs: 60_000 }
+export const deploys: Read<Outputs['workers']['list']> = {
+  key: ['workers.list', 'ended'],
+  call: (client, options) => client.workers.list({ ended: true }, options),
+  everyMs: 60_000,
+}
