@@ -371,7 +371,7 @@ const pathOf = (path: string, state: Parameters<World['job']>[0]) => async (worl
 /** The job of the last path: its body says how that job was read. */
 let edited = ''
 
-/** How each route is called. */
+/** A valid call of each route. */
 export const ROUTE_CALLS: Readonly<Record<string, RouteCall>> = {
   'POST /api/jobs/enqueue': {
     body: () => ({ ...JOB, queue: 'default', priority: 1, run_at: '2026-01-08T12:00:00Z', maxRetries: 5 }),

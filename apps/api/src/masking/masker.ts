@@ -10,7 +10,7 @@ export async function maskerOf(ctx: ApiContext): Promise<Mask> {
   return ctx.principal.role === 'admin' ? maskNothing : maskOfOthers(ctx)
 }
 
-/** Made anew only when the setting changes. */
+/** Built again only when the setting changes. */
 export async function maskOfOthers({ settings }: ApiContext): Promise<Mask> {
   const { maskedKeys: keys } = await settings.get()
   if (latest?.keys !== keys) latest = { keys, mask: keys.length > 0 ? createMask(keys) : maskNothing }

@@ -1,6 +1,6 @@
 import { readTime, zoneOf } from './time-zone.ts'
 
-/** Narrow, and never the end of a line. */
+/** A narrow non-breaking space. */
 const THIN = '\u202f'
 /** Never the end of a line either. */
 const FIXED = '\u00a0'

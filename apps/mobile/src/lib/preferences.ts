@@ -10,7 +10,7 @@ export interface Preferences {
   readonly haptics: boolean
   /** The zone of all absolute times. */
   readonly times: TimeZone
-  /** The servers from which this device wants to be notified: each was allowed by itself. */
+  /** The servers that may notify this device: each was turned on separately. */
   readonly notifiedBy: readonly string[]
   /** Of the table of jobs: how high its rows are, and which columns it has; null: the usual ones. */
   readonly density: 'comfortable' | 'compact'
@@ -58,6 +58,6 @@ export function useNotifiedBy(serverId: string): boolean {
 function setPreference<Name extends keyof Preferences>(name: Name, value: Preferences[Name]): void {
   const next = { ...preferences.get(), [name]: value }
   change(next)
-  // One that cannot be kept holds until the app is closed.
+  // A preference that cannot be stored lasts until the app is closed.
   AsyncStorage.setItem(KEY, JSON.stringify(next)).catch(() => {})
 }

@@ -1,6 +1,6 @@
 import { textSize } from './text-size.ts'
 
-/** What a colour is for; screens name nothing else. */
+/** Colours by purpose. Screens use only these names. */
 export interface Palette {
   readonly surface: string
   /** Bars, sheets, cards. */

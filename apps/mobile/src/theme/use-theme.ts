@@ -28,7 +28,7 @@ export function useIsDesk(): boolean {
   return useWindowDimensions().width >= DESK
 }
 
-/** Rows then grow with what they say, and what stood side by side stands one below the other. */
+/** With large text, rows grow with their content, and columns are stacked. */
 export function useIsLargeText(): boolean {
   return useFontScale() > 1.3
 }

@@ -171,7 +171,7 @@ const styles = StyleSheet.create({
   shell: { flex: 1 },
   row: { flexDirection: 'row' },
   content: { flex: 1, minWidth: 0 },
-  // Grey: what was true when the server was last heard of. As a text: react-native-web does not know the list of filters.
+  // Grey: these values are as old as the server's last response. As a text: react-native-web does not know the list of filters.
   frozen: { opacity: 0.6, filter: 'grayscale(1)' },
   top: {
     flexDirection: 'row',

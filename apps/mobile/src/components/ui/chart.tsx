@@ -26,7 +26,7 @@ interface ChartSeries {
   readonly color: keyof Palette
   /** Bars are for counts, and stand on one another; lines for all else. */
   readonly kind: 'bar' | 'line'
-  /** Told apart without colour. */
+  /** Distinguishes the line without relying on colour. */
   readonly isDashed?: boolean
 }
 

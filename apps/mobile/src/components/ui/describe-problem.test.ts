@@ -50,7 +50,7 @@ it('says what to do, in the words of the error', () => {
   expect(text).toMatch(/^A viewer may not do this\. Use a token/)
 })
 
-it('tells of a job that is gone when it was enqueued', () => {
+it('says when a job that is gone was enqueued', () => {
   vi.stubEnv('TZ', 'Europe/Berlin')
   const at = new Date('2026-10-03T12:05:00Z')
   const hex = at.getTime().toString(16).padStart(12, '0')

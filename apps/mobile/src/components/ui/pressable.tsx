@@ -12,12 +12,12 @@ export interface Props extends Omit<PressableProps, 'style' | 'children'> {
   readonly isFilled?: boolean
   /** It is selected, or what one is at: it keeps its colour under the pointer. */
   readonly isOn?: boolean
-  /** All that it says, in one sentence, where what there is to see is said in other words. */
+  /** What a screen reader says, in one sentence, where that differs from the visible text. */
   readonly spoken?: string
   readonly children?: ReactNode
 }
 
-/** Whatever can be pressed: large enough, it shows where the pointer and the focus are. */
+/** The base of everything pressable: large enough to hit, with hover and focus styles. */
 export function Pressable({ style, isFilled = false, isOn = false, spoken, children, ...rest }: Props) {
   const { colors } = useTheme()
   const [isFocused, setFocused] = useState(false)

@@ -24,7 +24,7 @@ export interface FilterBarProps {
   readonly searchRef: RefObject<TextInput | null>
 }
 
-/** Which jobs: one line to search by, what it may mean, and chips for all else. */
+/** Chooses the jobs to list: a search line, its possible meanings, and chips for the other filters. */
 export function FilterBar(props: FilterBarProps) {
   const { filter, search, onChange, order, onOrder, onOpen, searchRef } = props
   const isDesk = useIsDesk()
@@ -93,7 +93,7 @@ export function FilterBar(props: FilterBarProps) {
                 key="time"
                 createdFrom={filter.createdFrom}
                 createdTo={filter.createdTo}
-                // A text needs a beginning: they go together.
+                // A payload search needs a start time, so both are cleared together.
                 onClear={() =>
                   change({ createdFrom: undefined, createdTo: undefined, payloadText: undefined })
                 }

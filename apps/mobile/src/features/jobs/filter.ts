@@ -87,7 +87,7 @@ export function toggleStatus(filter: JobFilter, status: JobStatus): JobFilter['s
   return withStatuses(STATUSES.filter((each) => before.includes(each) !== (each === status)))
 }
 
-/** So that what was there before is taken away. */
+/** Clears every filter that the address had before. */
 export const NO_PARAMS = Object.fromEntries(NAMES.map((name) => [name, undefined])) as Readonly<
   Record<FilterName, undefined>
 >

@@ -43,7 +43,7 @@ export function JobList(props: JobListProps) {
   const { children: draw = usualRow } = props
   const { jobs } = list
   const usual = Math.round(rowHeight * Math.max(1, useFontScale()))
-  // Large text wraps: rows are as high as they must be.
+  // Large text wraps, so rows have no fixed height.
   const height = useIsLargeText() ? undefined : usual
   const ref = useRef<FlatList<JobLine>>(null)
   // The list is mounted again beside a detail: it starts at the open row.

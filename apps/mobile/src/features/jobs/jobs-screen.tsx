@@ -121,7 +121,7 @@ export function JobsScreen({ openId }: { readonly openId?: string }) {
               <NothingFound search={search} />
             ) : (
               <Listed
-                // Another filter begins at its top.
+                // A new filter starts at the top of its list.
                 key={JSON.stringify([filter, order])}
                 {...{ list, selected, cursor, openId, order, isTable, previewId }}
                 onOpen={open}
@@ -247,7 +247,7 @@ function useJobFilter() {
 /** What the list beside a job still needs. */
 type ListParams = FilterParams & SearchParams & { readonly order?: 'oldest' }
 
-/** With the filter, which the list beside the job still needs. */
+/** Keeps the filter in the address, for the list beside the job. */
 function useOpenJob(params: ListParams, isBeside: boolean): (jobId: string) => void {
   const router = useRouter()
   const isWide = useIsWide()

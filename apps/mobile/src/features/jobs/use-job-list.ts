@@ -53,7 +53,7 @@ export function useJobList(listing: Listing, isHeld: boolean) {
       first && read.hasNextPage
         ? { count: Math.max(first.total, jobs.length), isExact: first.totalIsExact }
         : { count: jobs.length, isExact: true },
-    /** How many came that are not shown. */
+    /** How many new jobs are not shown. */
     waiting: isStill ? countNew(jobs, latest.data?.items ?? [], idOf) : 0,
     search: gaveUp ? (isStopped ? ('stopped' as const) : ('running' as const)) : null,
     stopSearch: () => setStoppedAt(filter),

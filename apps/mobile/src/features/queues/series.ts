@@ -47,7 +47,7 @@ export interface Series extends Grid {
   readonly run: Readonly<Record<Percentile, Values>>
 }
 
-/** A value for each step: where nothing happened the API says nothing. */
+/** A value for each step: the API leaves out steps without jobs. */
 export function seriesOf(points: readonly Point[], range: Range): Series {
   const { each, ...grid } = gridOf(points, range)
   const failedIn = (point: Point | undefined) => (point?.failed ?? 0) + (point?.retried ?? 0)
@@ -93,7 +93,7 @@ function gridOf<P extends { readonly minute: Date }>(points: readonly P[], { fro
   return { times, stepMs, each }
 }
 
-/** A threshold far above all values would press them flat: it is drawn once they come near it. */
+/** A threshold far above all values would flatten them: it is drawn only when they come near it. */
 export function isNear(threshold: number, ...series: readonly (readonly (number | null)[])[]): boolean {
   return series.some((values) => values.some((value) => value !== null && value >= threshold / 4))
 }

@@ -17,7 +17,7 @@ it.each([
   ['not at all where there is none', [], ''],
 ])('writes runs %s', (_, runs, words) => expect(plain(runsInWords(runs, NOW))).toBe(words))
 
-it('tells those after the first by themselves', () => {
+it('writes the runs after the first', () => {
   expect(plain(thenInWords([at(3), at(4), at(5)]))).toBe('then 04:00, 05:00 UTC+1')
   expect(thenInWords([at(3)])).toBe('')
 })

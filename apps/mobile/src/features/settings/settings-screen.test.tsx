@@ -50,7 +50,7 @@ describe('Settings', () => {
     expect(screen.getByText(/^Now \d\d:\d\d.UTC\+[12]$/)).toBeVisible()
   })
 
-  it('say who one is, and which versions talk', async () => {
+  it('say who is signed in, and show the versions of app and server', async () => {
     const { screen } = await renderApp('/settings', { role: 'operator', answers: nobody })
     expect(await screen.findByText('somebody')).toBeVisible()
     expect(screen.getByText('operator')).toBeVisible()

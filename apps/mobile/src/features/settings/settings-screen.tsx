@@ -33,7 +33,7 @@ const ZONES = [
   { value: 'utc', label: 'UTC' },
 ] as const
 
-/** How the app looks and tells, which servers and devices there are, and the rest of the pages on a phone. */
+/** Theme, notifications, servers and devices; on a phone also links to the remaining pages. */
 export function SettingsScreen() {
   const isWide = useIsWide()
   return (

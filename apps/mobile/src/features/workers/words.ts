@@ -2,7 +2,7 @@ import { WORKER_SILENT_MS } from '@oncue/sdk'
 import { count, number } from '../../lib/format.ts'
 import type { Worker } from './queries.ts'
 
-/** Since when it cannot be seen; null: it is alive. */
+/** Since when it has been missing. Null: it is alive. */
 export function missingSince(
   { missingSince: seen, lastBeat }: Omit<Seen, 'ended'>,
   now: number,

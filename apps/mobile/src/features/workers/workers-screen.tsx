@@ -16,7 +16,7 @@ import { space } from '../../theme/tokens.ts'
 import { everyWorker, type Worker, workerList } from './queries.ts'
 import { byTrouble, heldInWords, missingSince, summaryOf, versionsOf } from './words.ts'
 
-/** Who runs the jobs, and who does not any more. */
+/** All workers, alive and missing. */
 export function WorkersScreen({ openId }: { readonly openId?: string }) {
   const [withEnded, setWithEnded] = useState(false)
   const read = useRead(withEnded ? everyWorker : workerList)
