@@ -83,7 +83,7 @@ interface Pace {
 }
 
 /** Twice the slots end twice the runs, while as many new jobs come as before. */
-export function drainOf(pace: Pace): NonNullable<QueueExplanation['drain']> {
+function drainOf(pace: Pace): NonNullable<QueueExplanation['drain']> {
   const { waiting, perMs, slots, busy, isBottleneck } = pace
   const perMinute = Math.round(pace.perMinute * 10) / 10
   const emptyIn = (rate: number) => (rate > 0 ? Math.round(waiting / rate) : null)
