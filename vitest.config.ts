@@ -64,7 +64,6 @@ export default defineConfig({
           name: 'e2e',
           include: ['apps/mobile/e2e/web/**/*.e2e.ts'],
           globalSetup: ['packages/db/test/support/global-setup.ts'],
-          fileParallelism: false,
           // As long as the browser may take for each of the things that a test does.
           testTimeout: 240_000,
           expect: { poll: { timeout: 60_000 } },

@@ -60,7 +60,7 @@ describe('a device', () => {
 describe('the theme', () => {
   it("stays as chosen, whatever the system's theme, and survives a reload", async () => {
     const { page } = await enter(world, '/settings', { colorScheme: 'light' })
-    const ink = () => page.evaluate(() => getComputedStyle(document.querySelector('h1') as Element).color)
+    const ink = () => page.locator('h1').evaluate((heading) => getComputedStyle(heading).color)
     const inLight = await ink()
     await page.getByRole('radio', { name: 'Dark' }).click()
     await expect.poll(ink).not.toBe(inLight)

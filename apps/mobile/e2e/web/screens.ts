@@ -10,12 +10,16 @@ import { enlargeText } from './large-text.ts'
 import { ADMIN_TOKEN, startWorld, type World } from './world.ts'
 
 /**
- * Every screen with half an hour of demo traffic behind it, in light and dark, on a phone and on a desk, and the main
+ * Every screen with half an hour of demo traffic behind it, in light and dark, on a phone, a small desk and a desk, and the main
  * ones with text of twice the size: `pnpm --filter @oncue/mobile screens`. To be looked at.
  */
 const ROOT = join(import.meta.dirname, '../../../..')
 const FOLDER = join(ROOT, 'docs/screens')
-const SIZES = { phone: { width: 390, height: 844 }, desk: { width: 1280, height: 800 } }
+const SIZES = {
+  phone: { width: 390, height: 844 },
+  'small-desk': { width: 1024, height: 768 },
+  desk: { width: 1440, height: 900 },
+}
 const SCHEMES = ['light', 'dark'] as const
 const MAIN = ['now', 'failures', 'failure', 'queues', 'job']
 

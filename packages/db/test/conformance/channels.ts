@@ -187,8 +187,8 @@ export function describeChannels(dialect: Dialect): void {
           })
         const stored = async () => {
           const { connection } = store as unknown as { connection: Connection }
-          const table = dialect.schema ?? 'oncue'
-          const name = connection.dialect === 'postgres' ? `${table}.channels` : `${table}_channels`
+          // The connection writes the name of the schema in place of the default.
+          const name = connection.dialect === 'postgres' ? 'oncue.channels' : 'oncue_channels'
           const { rows } = await connection.send({ text: `select count(*) from ${name}`, values: [] })
           return Number(rows[0]?.[0])
         }

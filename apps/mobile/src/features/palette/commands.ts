@@ -27,6 +27,7 @@ export const PAGE_KEYS: Readonly<Record<string, string>> = {
   '/schedules': 's',
   '/bulk-operations': 'b',
   '/activity': 'y',
+  '/database': 'd',
   '/settings': ',',
 }
 
