@@ -105,8 +105,8 @@ export interface Act<Input, Output> {
 
 /**
  * Something that changes something. It is sent once, now or never: nothing is repeated, and nothing waits for the
- * network to come back. `touches` names the reads that are asked anew, by the beginning of their keys: it counts as
- * running until they are there, but who called hears of the answer at once.
+ * network to come back. `touches` names the reads that are asked anew, by the beginning of their keys: what
+ * succeeded counts as running until they are there, but who called hears of the answer at once.
  */
 export function useAct<Input, Output>(
   call: (client: Client, input: Input) => Promise<Output>,
@@ -114,9 +114,12 @@ export function useAct<Input, Output>(
 ): Act<Input, Output> {
   const { client } = useSignedIn()
   const queries = useQueryClient()
+  const readAnew = () => Promise.all(touches.map((name) => queries.invalidateQueries({ queryKey: [name] })))
   const { mutate, isPending } = useMutation({
     mutationFn: (send: () => Promise<void>) => send(),
-    onSettled: () => Promise.all(touches.map((name) => queries.invalidateQueries({ queryKey: [name] }))),
+    onSuccess: readAnew,
+    // Whether it was done is not known, but it can be tried again at once.
+    onError: () => void readAnew(),
   })
   const run = (input: Input) =>
     new Promise<Output>((resolve, reject) => {
