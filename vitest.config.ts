@@ -28,8 +28,8 @@ const SQLITE = 'packages/db/test/sqlite.test.ts'
 
 export default defineConfig({
   test: {
-    // Some tests start processes and servers of their own; more at once would only wait for each other.
-    maxWorkers: 2,
+    // On two cores one more than cores: many tests wait for processes and servers of their own.
+    maxWorkers: 3,
     sequence: { sequencer: LongestFirst },
     projects: [
       {

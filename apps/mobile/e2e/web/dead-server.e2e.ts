@@ -15,10 +15,11 @@ it.each([
   await world.client.jobs.enqueue('mail_digest', null, { queue: 'mail' })
   const { page, expectTrouble } = await enter(world, '/', { viewport, baseURL: relay.url })
   expectTrouble(/ERR_|Failed to fetch/)
-  // So that nobody has to wait until it is sure that this is no mere restart.
+  // Skips the time after which the app reports that the server is gone.
   await page.clock.install()
   await page.reload()
   await page.getByRole('link', { name: /^Backlog: 1,/ }).waitFor()
+  if (viewport === DESKTOP) await page.getByRole('slider').first().waitFor()
 
   relay.target = null
   relay.cut()

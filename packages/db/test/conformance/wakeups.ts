@@ -93,13 +93,14 @@ export function describeWakeups(dialect: Dialect): void {
           if (jobs.length === 0) return
         }
       }
-      await store.onWake(['default'], () => {
+      const subscription = await store.onWake(['default'], () => {
         looking = looking.then(look)
       })
       for (let burst = 1; burst <= 5; burst++) {
         await Promise.all(Array.from({ length: 200 }, () => producer.enqueue([aJob()])))
         await expect.poll(() => found.size, { timeout: 5_000 }).toBe(burst * 200)
       }
+      await subscription.close()
       await looking
     })
 

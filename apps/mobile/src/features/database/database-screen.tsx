@@ -38,9 +38,11 @@ function Checks() {
         {({ dialect, checkedAt, findings }) => (
           <>
             <View style={styles.head}>
-              <Text variant="title" level={2} role="status">
-                {verdictOf(findings)}
-              </Text>
+              <View role="status">
+                <Text variant="title" level={2}>
+                  {verdictOf(findings)}
+                </Text>
+              </View>
               <Text color="textMuted">
                 {`${DIALECTS[dialect]} · checked `}
                 <Ago from={checkedAt} />

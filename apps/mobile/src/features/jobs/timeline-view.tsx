@@ -72,12 +72,7 @@ function Successor({ jobId }: { readonly jobId: string }) {
 function RanOn({ worker }: { readonly worker: string }) {
   const openWorker = useOpen('workerId')
   return (
-    <Pressable
-      role="link"
-      aria-label={`Worker ${worker}`}
-      onPress={() => openWorker(worker)}
-      style={styles.worker}
-    >
+    <Pressable role="link" onPress={() => openWorker(worker)} style={styles.worker}>
       <Text variant="small" color="accent">{`on worker ${shortId(worker)}`}</Text>
     </Pressable>
   )
