@@ -1833,7 +1833,7 @@ begin
     on conflict (id) do update set
       ended_at = excluded.ended_at, last_beat = excluded.last_beat, how = excluded.how,
       released = e.released + excluded.released, failed = e.failed + excluded.failed,
-      runs = (select json_agg(r.run) from (
+      runs = (select coalesce(json_agg(r.run), '[]') from (
         select run from (select json_array_elements(e.runs) union all select json_array_elements(excluded.runs)) a(run)
         limit 100) r);
     -- A row that was skipped is in the dead worker's last statement; look again next time.
@@ -1888,14 +1888,19 @@ declare
   v_topics text[];
   v_replaces boolean[];
   v_lone boolean[];
+  v_firsts uuid[];
+  v_ms bigint[];
 begin
   taken := '{}';
   select array_agg(k.key order by k.topic, k.key), array_agg(k.topic order by k.topic, k.key),
-      array_agg(k.replaces order by k.topic, k.key), array_agg(k.lone order by k.topic, k.key)
-    into v_keys, v_topics, v_replaces, v_lone
+      array_agg(k.replaces order by k.topic, k.key), array_agg(k.lone order by k.topic, k.key),
+      array_agg(k.first order by k.topic, k.key), array_agg(k.ms order by k.topic, k.key)
+    into v_keys, v_topics, v_replaces, v_lone, v_firsts, v_ms
     from (
-      select k.key, k.topic, bool_or(k.replaces) as replaces, bool_and(j.unique_key is null) as lone
-      from json_to_recordset(p_jobs) as j(topic text, "onceKey" text, unique_key text, unique_scope text, "onConflict" text),
+      select k.key, k.topic, bool_or(k.replaces) as replaces, bool_and(j.unique_key is null) as lone,
+        (array_agg(j.id order by j.n))[1] as first, (array_agg(j."onceMs" order by j.n))[1] as ms
+      from (select row_number() over () as n, j.* from json_to_recordset(p_jobs)
+        as j(id uuid, topic text, "onceKey" text, "onceMs" bigint, unique_key text, unique_scope text, "onConflict" text)) j,
         lateral (values
           (j."onceKey", j.topic, false),
           ('u:' || j.unique_key, case when j.unique_scope = 'all' then '' else j.topic end, j."onConflict" = 'replace')
@@ -1912,23 +1917,15 @@ begin
   reserved := p_jobs -> 0 ->> 'id';
   with new as (
     insert into oncue.keys (topic, key, job_id, until)
-    select j.topic, j."onceKey", j.id, p_now + j."onceMs" * interval '1 millisecond'
-    from (
-      select row_number() over () as n, j.* from json_to_recordset(p_jobs)
-        as j(id uuid, topic text, "onceKey" text, "onceMs" bigint, unique_key text)
-    ) j
-    where j."onceKey" is not null and j.unique_key is null
-    order by j.topic, j."onceKey", j.n
+    select w.topic, w.key, case when w.lone then w.first else reserved end,
+      case when w.lone then p_now + w.ms * interval '1 millisecond' else '-infinity' end
+    from unnest(v_topics, v_keys, v_lone, v_firsts, v_ms) with ordinality as w(topic, key, lone, first, ms, n)
+    order by w.n
     on conflict do nothing
-    returning job_id
+    returning job_id, until
   )
-  select coalesce(array_agg(n.job_id), '{}'), count(*) = json_array_length(p_jobs) into taken, all_taken from new n;
-  if false = any (v_lone) then
-    insert into oncue.keys (topic, key, job_id, until)
-      select w.topic, w.key, reserved, '-infinity'
-      from unnest(v_topics, v_keys, v_lone) with ordinality as w(topic, key, lone, n) where not w.lone order by w.n
-      on conflict do nothing;
-  end if;
+  select coalesce(array_agg(n.job_id) filter (where n.until <> '-infinity'), '{}'),
+    count(*) filter (where n.until <> '-infinity') = json_array_length(p_jobs) into taken, all_taken from new n;
   if all_taken then return; end if;
   perform from oncue.jobs j
     where j.id = any (array(

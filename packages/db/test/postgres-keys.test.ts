@@ -48,6 +48,25 @@ describe('contended keys on Postgres', () => {
   const keyed = (n: number) =>
     aJob({ unique: { key: `user-${n}`, onConflict: 'replace' }, idempotencyKey: `order-${999 - n}` })
 
+  it('calls with many keys meet no deadlock with calls that have few of them', async () => {
+    const run = async (round: number) => {
+      const once = (name: string, options: object = {}) =>
+        aJob({ idempotencyKey: `${name}-${round}`, ...options })
+      const unique = (name: string) => ({ unique: { key: `${name}-${round}` } })
+      const many = [
+        once('b'),
+        ...Array.from({ length: 400 }, (_, n) => once(`z-${n}`)),
+        once('a', unique('many')),
+      ]
+      await Promise.all([store.enqueue(many), store.enqueue([once('a'), once('b', unique('few'))])])
+    }
+    for (let round = 0; round < 60; round++) await run(round)
+    const { rows } = await (await newClient()).query(
+      `select pg_stat_force_next_flush(), deadlocks::int from pg_stat_database where datname = current_database()`,
+    )
+    expect(rows[0].deadlocks).toBe(0)
+  })
+
   it.each([
     ['replace', { onConflict: 'replace' }],
     ['want', { onConflict: 'existing' }],

@@ -251,6 +251,19 @@ export function describeKeys(dialect: Dialect): void {
       })
     })
 
+    it('of one call are decided in the order of its jobs, also where one has a unique key', async () => {
+      const store = await bench.open()
+      const first = aJob({ idempotencyKey: 'same', unique: { key: 'one' } })
+      const jobs = [first, aJob({ idempotencyKey: 'same' }), aJob({ idempotencyKey: 'other' })]
+      const [, , other] = jobs
+      expect(await store.enqueueWithOutcomes(jobs)).toEqual([
+        { id: first.id, kind: 'created' },
+        { id: first.id, kind: 'existing' },
+        { id: other?.id, kind: 'created' },
+      ])
+      expect(await store.enqueue([aJob({ unique: { key: 'one' } })])).toEqual([first.id])
+    })
+
     it.each(['all of them new', 'with others that are not'])(
       'of one call keep the same, %s',
       async (which) => {
