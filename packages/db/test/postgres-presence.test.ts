@@ -89,6 +89,29 @@ describe('workers on Postgres whose presence is missing', () => {
     expect(new Set(found?.runs.map(({ id }) => id))).toEqual(new Set(jobs.map(({ id }) => id)))
   })
 
+  it('of which every job is locked keep no other from being rescued', async () => {
+    await untilCalm()
+    const [stuck, other] = [await missing(), await missing()]
+    const jobs = [aJob(), aJob()]
+    await store.enqueue(jobs)
+    for (const worker of [stuck, other])
+      await store.claim({ queues: ['default'], limit: 1, worker, leaseMs: 600_000 })
+    const held = await store.list({ status: 'processing' }, { limit: 2 })
+    const ofStuck = held.items.filter(({ lockedBy }) => lockedBy === stuck).map(({ id }) => id)
+    await store.rescue()
+    clock.advance(60_000)
+    await admin(async (client) => {
+      await client.query('begin')
+      await client.query('select from oncue.jobs where id = any ($1) for update', [ofStuck])
+      await eventually(async () => expect(await dead()).toContain(other))
+      expect(await dead()).toEqual([stuck])
+      expect(await dead()).toEqual([stuck])
+      await client.query('rollback')
+    })
+    expect(await dead()).toEqual([stuck])
+    expect(await store.workers()).toEqual([])
+  })
+
   it('are declared dead within a second when they are few', async () => {
     await untilCalm()
     await present()

@@ -77,7 +77,7 @@ begin
     on conflict (id) do update set
       ended_at = excluded.ended_at, last_beat = excluded.last_beat, how = excluded.how,
       released = e.released + excluded.released, failed = e.failed + excluded.failed,
-      runs = (select json_agg(r.run) from (
+      runs = (select coalesce(json_agg(r.run), '[]') from (
         select run from (select json_array_elements(e.runs) union all select json_array_elements(excluded.runs)) a(run)
         limit 100) r);
     -- A row that was skipped is in the dead worker's last statement; look again next time.
