@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { latestTick, nextRuns, parseCron, previewRuns, ticksToRun } from './cron.ts'
 
 const HOUR = 3_600_000
@@ -114,6 +114,28 @@ describe('the next runs', () => {
 
 describe('a preview', () => {
   const after = new Date('2026-10-24T12:00:00Z')
+
+  // Tried second by second until the year 3000, this takes a minute.
+  it('of an hour that is always skipped ends soon', { timeout: 30_000 }, () => {
+    expect(() => previewRuns('* * 2 * 3 0L', 'Europe/Berlin', after, 1)).toThrow('never ticks')
+  })
+
+  it.each([
+    ['0 20 31 12 *', 'Etc/GMT+12', '2027-01-01T05:00:00Z', '2027-01-01T08:00:00Z'],
+    ['0 12 31 12 *', 'Pacific/Kiritimati', '2026-12-31T23:30:00Z', '2027-12-30T22:00:00Z'],
+    ['0 0 29 2 *', 'Asia/Tokyo', '2026-10-24T12:00:00Z', '2028-02-28T15:00:00Z'],
+  ])('of %s in %s after %s finds the year of its zone', (cron, timezone, from, first) => {
+    expect(previewRuns(cron, timezone, new Date(from), 1)).toEqual([new Date(first)])
+  })
+
+  it('remembers one spelling of a zone, however it is written', () => {
+    const made = vi.spyOn(Intl, 'DateTimeFormat')
+    previewRuns('0 9 * * *', 'america/ARGENTINA/comodrivadavia', after, 1)
+    const zones = made.mock.calls.map(([, options]) => options?.timeZone)
+    made.mockRestore()
+    const ours = zones.filter((zone) => zone === 'america/ARGENTINA/comodrivadavia')
+    expect(zones.length).toBeGreaterThan(ours.length)
+  })
 
   it('is the next ticks by the clock of its zone, also over its change', () => {
     expect(previewRuns('30 9 * * *', 'Europe/Berlin', after, 3).map((run) => run.toISOString())).toEqual([

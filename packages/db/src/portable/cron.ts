@@ -19,9 +19,9 @@ export interface Ticks {
  */
 export function parseCron(cron: string, timezone: string): Ticks {
   assertShape(cron)
-  assertTimezone(timezone)
+  const zone = canonicalZone(timezone)
   try {
-    const pattern = new Cron(cron, { timezone, mode: '5-or-6-parts' })
+    const pattern = new Cron(cron, { timezone: zone, mode: '5-or-6-parts' })
     return { next: (after) => pattern.nextRun(after) }
   } catch (cause) {
     const reason = wrongField(cron) ?? (cause instanceof Error ? cause.message : String(cause))
@@ -68,9 +68,34 @@ export function previewRuns(cron: string, timezone: string, after: Date, count: 
 
 /** Its first tick after a moment. A pattern that never ticks, such as the 31st of February, is a mistake. */
 export function firstTick(cron: string, timezone: string, after: Date): Date {
-  const tick = parseCron(cron, timezone).next(after)
+  const ticks = parseCron(cron, timezone)
+  const tick = cron.startsWith('@') ? ticks.next(after) : searchByYear(cron, timezone, after)
   if (tick) return tick
   throw new OncueError('INVALID_CRON', `cron ${JSON.stringify(cron)} never ticks`)
+}
+
+const DAY_MS = 86_400_000
+/** A fixed day falls on a change of daylight saving time now and then, but not in two years running. */
+const MOST_YEARS = 2
+
+/**
+ * A pattern of every second of an hour that is always skipped by daylight saving time has no tick, and Croner would
+ * try each of these seconds for centuries. UTC skips nothing, so the years that have a tick there are tried one by one.
+ */
+function searchByYear(cron: string, timezone: string, after: Date): Date | null {
+  const anywhere = parseCron(cron, 'UTC')
+  const withSeconds = cron.split(/ +/).length === 5 ? `0 ${cron}` : cron
+  // The year may be another one in the zone.
+  let from = new Date(after.getTime() - DAY_MS)
+  for (let tries = 0; tries < MOST_YEARS; tries++) {
+    const year = anywhere.next(from)?.getUTCFullYear()
+    if (year === undefined) return null
+    const pattern = new Cron(`${withSeconds} ${year}`, { timezone: canonicalZone(timezone), mode: '7-part' })
+    const tick = pattern.nextRun(after)
+    if (tick) return tick
+    from = new Date(Date.UTC(year, 11, 31, 23, 59, 59))
+  }
+  return null
 }
 
 /** Croner would also take a date, which ticks once and is what `runAt` is for. */
@@ -84,13 +109,14 @@ function assertShape(cron: string): void {
   throw new OncueError('INVALID_CRON', `cron ${JSON.stringify(cron)} must have five or six fields`)
 }
 
-/** By name: an offset (`+02:00`) ignores daylight saving time, which is rarely intended. */
-function assertTimezone(timezone: string): void {
+/**
+ * By name: an offset (`+02:00`) ignores daylight saving time, which is rarely intended. One spelling for each zone,
+ * because Croner keeps what it knows of every spelling for ever.
+ */
+function canonicalZone(timezone: string): string {
   try {
-    if (typeof timezone === 'string' && /^[A-Za-z]/.test(timezone) && timezone.length <= MAX_LENGTH) {
-      new Intl.DateTimeFormat('en', { timeZone: timezone })
-      return
-    }
+    if (typeof timezone === 'string' && /^[A-Za-z]/.test(timezone) && timezone.length <= MAX_LENGTH)
+      return new Intl.DateTimeFormat('en', { timeZone: timezone }).resolvedOptions().timeZone
   } catch {
     // Intl does not know it.
   }
