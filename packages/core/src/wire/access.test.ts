@@ -75,10 +75,16 @@ describe('allows', () => {
     })
 
     it('lets operators edit payloads if they may act and a setting says so, and those without a role never', () => {
-      const rules = { enqueueRule: '' as const, manageRule: rule }
+      const rules = { enqueueRule: 'operator' as const, manageRule: rule }
       expect(whoMay({ ...rules, operatorsEditPayloads: false }, 'edit')).toEqual(['admin'])
       const allowed = TABLE[rule].act.filter((name) => name === 'operator' || name === 'admin')
       expect(whoMay({ ...rules, operatorsEditPayloads: true }, 'edit')).toEqual(allowed)
+    })
+
+    it('lets only those edit payloads who may enqueue', () => {
+      const rules = { enqueueRule: rule, manageRule: 'true' as const, operatorsEditPayloads: true }
+      const allowed = TABLE[rule].enqueue.filter((name) => name === 'operator' || name === 'admin')
+      expect(whoMay(rules, 'edit')).toEqual(allowed)
     })
   })
 

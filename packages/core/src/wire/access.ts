@@ -60,7 +60,11 @@ export function allows(
 ): boolean {
   if (!permits(caller.role, access)) return false
   if (access === 'admin') return true
-  if (access === 'edit' && caller.role !== 'admin' && !rules.operatorsEditPayloads) return false
+  if (access === 'edit') {
+    // Another payload makes another job of it: it takes the right to enqueue as well.
+    if (!passes(rules.enqueueRule, caller)) return false
+    if (caller.role !== 'admin' && !rules.operatorsEditPayloads) return false
+  }
   return passes(access === 'enqueue' ? rules.enqueueRule : rules.manageRule, caller)
 }
 
