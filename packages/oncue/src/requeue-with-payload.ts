@@ -18,6 +18,8 @@ interface Options {
 /** Changes that are shown, and characters of each value. */
 const MAX_CHANGES = 50
 const MAX_VALUE = 120
+/** Fields that the job's event names. */
+const MAX_PATHS = 20
 
 /** `requeue <id> --payload …`: shows what would change, and does it after a yes. */
 export async function requeueWithPayload(
@@ -49,7 +51,9 @@ export async function requeueWithPayload(
       exit: EXIT.usage,
     }
   const { run, updated } = job
-  const paths = changes.slice(0, 20).map(({ path }) => path)
+  // Everyone who sees the job sees its events. Which inner keys are masked is known to the API alone.
+  const fields = new Set(diff.changes.map(({ path }) => formatPath('payload', path.slice(0, 1))))
+  const paths = [...fields].slice(0, MAX_PATHS)
   await store.requeueWithPayload({ id, run, updated, payload, by: options.by, paths })
   return { text: `${options.yes ? `${lines}\n` : ''}1 job requeued`, json: { ...json, done: 1 } }
 

@@ -236,6 +236,19 @@ describeBoth('requeue with another payload', (bench) => {
     })
   })
 
+  test('names no inner keys in the event: the command does not know which are masked', async () => {
+    const id = await bench.failOne()
+    const edit = (payload: unknown) =>
+      bench.json(['requeue', id, '--payload', JSON.stringify(payload), '--yes'])
+    await edit({ user: 7, credentials: { sk_live_1: 'a', sk_live_2: 'b' } })
+    await bench.text('cancel', id)
+    const { changes } = await edit({ user: 7, credentials: { sk_live_1: 'c', sk_live_2: 'd' } })
+    expect(changes).toHaveLength(2)
+    const { events } = await bench.json(['show', id])
+    expect(events.at(-1).data).toMatchObject({ paths: ['payload.credentials'] })
+    expect(JSON.stringify(events)).not.toContain('sk_live')
+  })
+
   test('reads the payload from a file', async () => {
     const id = await bench.failOne()
     const folder = await mkdtemp(join(tmpdir(), 'oncue-'))
