@@ -1,5 +1,6 @@
+import { OncueError } from '@oncue/core'
 import { INTERNAL_QUEUE } from '@oncue/core/internal'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { DIALECTS, errorOf, failJobs, startTestApi } from './harness.ts'
 
 const SCHEMA = { type: 'object', properties: { amount: { type: 'integer' } }, required: ['amount'] }
@@ -73,6 +74,104 @@ describe.each(DIALECTS)('requeue with another payload on %s', (dialect) => {
     })
   })
 
+  it('names no key within a masked value, in the answer, the event and the audit', async () => {
+    const { api, admin, id, read } = await start({
+      amount: 1,
+      credentials: { sk_live_1: 'a', sk_live_2: 'b' },
+    })
+    const payload = { amount: 2, credentials: { sk_live_3: 'a', sk_live_2: 'c' } }
+    const { changed } = await admin.jobs.requeueWithPayload.mutate({ ...(await read()), payload })
+    const viewer = api.client(await api.tokenFor('viewer'))
+    const job = await viewer.jobs.get.query({ id })
+    expect(job.payload).toEqual({ amount: 2, credentials: '[masked]' })
+    const paths = ['payload.amount', 'payload.credentials']
+    expect(job.events.at(-1)?.data).toMatchObject({ paths })
+    expect(changed).toEqual(paths)
+    const { items } = await admin.audit.list.query({ action: 'jobs.requeueWithPayload' })
+    expect(items[0]?.target).toMatchObject({
+      changes: [
+        { path: 'payload.amount', before: 1, after: 2 },
+        { path: 'payload.credentials', before: '[masked]', after: '[masked]' },
+      ],
+    })
+    expect(JSON.stringify([job, items])).not.toContain('sk_live')
+  })
+
+  it('masks in the audit what is masked later, also within what was too long to keep', async () => {
+    const notes = (iban: string) => ({ bank: { iban }, text: 'x'.repeat(300) })
+    const bank = (iban: string) => ({ amount: 1, iban, bank: { [iban]: 1, items: [{ iban }] } })
+    const { api, admin, read } = await start(bank('DE01'))
+    const payload = { ...bank('DE02'), notes: notes('DE03'), short: { iban: 'DE04' } }
+    await admin.jobs.requeueWithPayload.mutate({ ...(await read()), payload })
+    const operator = api.client(await api.tokenFor('operator'))
+    const seen = async (client: typeof admin) =>
+      (await client.audit.list.query({ action: 'jobs.requeueWithPayload' })).items[0]?.target
+    const before = [
+      { path: 'payload.iban', before: 'DE01', after: 'DE02' },
+      { path: 'payload.bank.DE01', before: 1 },
+      { path: 'payload.bank.items[0].iban', before: 'DE01', after: 'DE02' },
+      { path: 'payload.bank.DE02', after: 1 },
+      { path: 'payload.notes', after: '… (334 bytes)' },
+      { path: 'payload.short', after: { iban: 'DE04' } },
+    ]
+    expect(await seen(operator)).toMatchObject({ changes: before })
+    const { maskedKeys } = (await admin.settings.get.query()).values
+    await admin.settings.set.mutate({ maskedKeys: [...maskedKeys, 'iban'] })
+    const both = { before: '[masked]', after: '[masked]' }
+    const [, one, , two, long] = before
+    expect(await seen(operator)).toMatchObject({
+      changes: [
+        { path: 'payload.iban', ...both },
+        one,
+        { path: 'payload.bank.items[0].iban', ...both },
+        two,
+        long,
+        { path: 'payload.short', after: { iban: '[masked]' } },
+      ],
+    })
+    await admin.settings.set.mutate({ maskedKeys: [...maskedKeys, 'iban', 'bank'] })
+    const hidden = await seen(operator)
+    expect(JSON.stringify(hidden)).not.toContain('DE0')
+    expect(hidden).toMatchObject({
+      changes: [
+        { path: 'payload.iban', ...both },
+        { path: 'payload.bank', ...both },
+        long,
+        { path: 'payload.short', after: { iban: '[masked]' } },
+      ],
+    })
+    expect(await seen(admin)).toMatchObject({ changes: before })
+  })
+
+  it('keeps no value of a place whose path is too long to keep', async () => {
+    const deep = (value: string) => ({ amount: 1, ['x'.repeat(250)]: { iban: value } })
+    const { admin, read } = await start(deep('DE01'))
+    const edit = { ...(await read()), payload: deep('DE02') }
+    const { changed } = await admin.jobs.requeueWithPayload.mutate(edit)
+    expect(changed).toEqual(['payload.…'])
+    const { items } = await admin.audit.list.query({ action: 'jobs.requeueWithPayload' })
+    const cut = '… (6 bytes)'
+    expect(items[0]?.target).toMatchObject({ changes: [{ path: 'payload.…', before: cut, after: cut }] })
+  })
+
+  it('leaves no change without its audit entry when the settings cannot be read', async () => {
+    const { api, admin, id, read } = await start()
+    const seen = await read()
+    const { settings, store } = api.services
+    const settingsRead = vi.spyOn(settings, 'get')
+    const write = store.requeueWithPayload.bind(store)
+    vi.spyOn(store, 'requeueWithPayload').mockImplementation(async (change) => {
+      await write(change)
+      settingsRead.mockRejectedValue(new OncueError('DATABASE_UNAVAILABLE', 'gone'))
+    })
+    const call = admin.jobs.requeueWithPayload.mutate({ ...seen, payload: { amount: 2 } })
+    await call.catch(() => {})
+    settingsRead.mockRestore()
+    expect(await admin.jobs.get.query({ id })).toMatchObject({ payload: { amount: 2 } })
+    const { items } = await admin.audit.list.query({ action: 'jobs.requeueWithPayload' })
+    expect(items).toMatchObject([{ target: { ids: [id] } }])
+  })
+
   it('refuses a job that has changed since it was read', async () => {
     const { api, admin, id, read } = await start()
     const seen = await read()
@@ -120,6 +219,17 @@ describe.each(DIALECTS)('requeue with another payload on %s', (dialect) => {
     expect(await edit()).toMatchObject({ id, changed: ['payload.amount'] })
     await admin.settings.set.mutate({ manageRule: 'admin' })
     expect(await errorOf(edit())).toMatchObject({ code: 'FORBIDDEN' })
+  })
+
+  it('is not for operators who may not enqueue', async () => {
+    const { api, admin, read } = await start()
+    await admin.settings.set.mutate({ operatorsEditPayloads: true, enqueueRule: '' })
+    const operator = api.client(await api.tokenFor('operator'))
+    const edit = async (client: typeof admin) =>
+      client.jobs.requeueWithPayload.mutate({ ...(await read()), payload: { amount: 2 } })
+    expect(await errorOf(edit(operator))).toMatchObject({ code: 'FORBIDDEN' })
+    expect((await operator.tokens.me.query()).may).toEqual(['read', 'act'])
+    await edit(admin)
   })
 
   it('holds a token to its topics and queues, and leaves Oncue’s own jobs alone', async () => {

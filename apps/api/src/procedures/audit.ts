@@ -1,6 +1,7 @@
 import { auditPageSchema, auditRequestSchema } from '@oncue/core/wire'
 import { maskerOf, maskFilter } from '../masking/masker.ts'
 import type { Mask } from '../masking/masking.ts'
+import { showChanges } from '../masking/payload-changes.ts'
 import { query } from './procedure.ts'
 
 export const audit = {
@@ -20,10 +21,14 @@ export const audit = {
   }),
 }
 
-/** The filter of an action may name values that are masked for the caller. */
+/** The filter of an action, and the changes of a payload, may have values that are masked for the caller. */
 function maskTarget(mask: Mask, given: unknown): unknown {
   const { target } = mask({ target: given }, ['target']).value
-  if (typeof target !== 'object' || target === null || !('filter' in target)) return target
-  const { filter } = target
-  return typeof filter === 'object' && filter ? { ...target, filter: maskFilter(mask, filter) } : target
+  if (typeof target !== 'object' || target === null || Array.isArray(target)) return target
+  const { filter, changes } = target as { filter?: unknown; changes?: unknown }
+  return {
+    ...target,
+    ...(typeof filter === 'object' && filter && { filter: maskFilter(mask, filter) }),
+    ...(Array.isArray(changes) && { changes: showChanges(mask, changes) }),
+  }
 }

@@ -1,10 +1,8 @@
 import { jobIdSchema, OncueError } from '@oncue/core'
-import { encodeJson, formatPath } from '@oncue/core/internal'
+import { encodeJson } from '@oncue/core/internal'
 import {
   diffJson,
   isoDateSchema,
-  type JsonChange,
-  type JsonDiff,
   requeuedWithPayloadSchema,
   requeueWithPayloadRequestSchema,
 } from '@oncue/core/wire'
@@ -13,7 +11,7 @@ import type { ApiContext } from '../context.ts'
 import { JOB_BODY } from '../http/body.ts'
 import { restTicketSchema, ticketOf } from '../http/rest/shapes.ts'
 import { maskOfOthers, unmaskedChecker } from '../masking/masker.ts'
-import { MASK, type Mask } from '../masking/masking.ts'
+import { keptChanges, pathsOf } from '../masking/payload-changes.ts'
 import { actorOf } from './actor.ts'
 import { auditJobs } from './audit-jobs.ts'
 import { queueChecker } from './own-queue.ts'
@@ -21,9 +19,8 @@ import { mutation } from './procedure.ts'
 
 const { run, updated, payload } = requeueWithPayloadRequestSchema.shape
 
-/** Changes that an audit entry and the job's event name, and characters that each of their texts may have. */
+/** Changes that an audit entry and the job's event name. */
 const MAX_CHANGES = 20
-const MAX_TEXT = 200
 
 export const requeueWithPayload = mutation({
   access: 'edit',
@@ -35,12 +32,13 @@ export const requeueWithPayload = mutation({
     if (!job) throw new OncueError('JOB_NOT_FOUND', `There is no job ${id}`)
     const text = await checkPayload(ctx, job, payload)
     // What is stored is what the text says, not what was given.
-    const diff = diffJson(job.payload, JSON.parse(text), MAX_CHANGES)
-    const changed = diff.changes.map(pathOf)
-    const by = actorOf(ctx)
-    await ctx.store.requeueWithPayload({ id, run, updated, payload: text, by, paths: changed })
+    const { changes: found, more } = diffJson(job.payload, JSON.parse(text), MAX_CHANGES)
+    // All that the audit entry needs is there before the job is changed: no change goes without its entry.
+    const changes = keptChanges(await maskOfOthers(ctx), found)
+    const changed = pathsOf(changes)
+    await ctx.store.requeueWithPayload({ id, run, updated, payload: text, by: actorOf(ctx), paths: changed })
     const { topic, queue } = job
-    return { id, changed, ...auditedDiff(diff, await maskOfOthers(ctx)), topic, queue }
+    return { id, changed, changes, more, topic, queue }
   },
   audit: ({ id }, _, __, { topic, queue, changes, more }) =>
     auditJobs({ topic, queue, changes, more, ids: [id] }, 1),
@@ -76,33 +74,4 @@ async function checkPayload(
   const { payloadValidation } = await ctx.settings.get()
   await ctx.payloads.check(topic, payload, payloadValidation)
   return text
-}
-
-const pathOf = ({ path }: Pick<JsonChange, 'path'>) => formatPath('payload', path).slice(0, MAX_TEXT)
-
-/** The old and new values, short, and without those that only admins see. */
-function auditedDiff({ changes, more }: JsonDiff, mask: Mask) {
-  const shown = changes.map(({ path, ...sides }) => ({
-    path: pathOf({ path }),
-    ...Object.fromEntries(
-      Object.entries(sides).map(([side, value]) => [side, short(masked(mask, path, value))]),
-    ),
-  }))
-  return { changes: shown, more }
-}
-
-/** A value as the mask leaves it at its place in the payload. */
-function masked(mask: Mask, path: JsonChange['path'], value: unknown): unknown {
-  const nested = path.reduceRight<unknown>((inner, key) => ({ [key]: inner }), value)
-  let found: unknown = mask({ payload: nested }, ['payload']).value.payload
-  for (const key of path) {
-    if (found === MASK) return MASK
-    found = (found as Record<string | number, unknown>)[key]
-  }
-  return found
-}
-
-function short(value: unknown): unknown {
-  const text = JSON.stringify(value) ?? ''
-  return text.length > MAX_TEXT ? `${text.slice(0, MAX_TEXT)}…` : value
 }
