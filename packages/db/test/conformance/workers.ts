@@ -124,6 +124,17 @@ export function describeWorkers(dialect: Dialect): void {
       expect(await store.worker('x')).toBeNull()
     })
 
+    it('show what runs on them, of however many queues', async () => {
+      const store = await bench.openWithClock()
+      const queues = Array.from({ length: 600 }, (_, n) => `queue_${n}`)
+      await store.attend({ id: WORKER, ...info, queues })
+      await store.enqueue([aJob({ queue: 'queue_0' }), aJob({ queue: 'queue_599' })])
+      const { jobs } = await store.claim(claiming({ queues: ['queue_0', 'queue_599'], limit: 2 }))
+      const found = await store.worker(WORKER)
+      expect(found).toMatchObject({ running: 2, runsAreComplete: true })
+      expect(new Set(found?.runs.map(({ id }) => id))).toEqual(new Set(jobs.map(({ id }) => id)))
+    })
+
     it('that ended are pruned by age', async () => {
       const store = await bench.openWithClock()
       for (const id of [newWorkerId(), newWorkerId()]) {

@@ -8,13 +8,14 @@ export type Level = { readonly queue: string; readonly priority: number }
 
 /** The priorities in use in these queues. Each is one step along `jobs_ready`, however many jobs it has. */
 export function levelsStatement(queues: readonly string[]): Fragment {
+  // As values: a compound select of SQLite has at most 500 terms.
   const names = join(
-    queues.map((queue) => q`select cast(${queue} as text) as queue`),
-    ' union all ',
+    queues.map((queue) => q`(cast(${queue} as text))`),
+    ', ',
   )
   const jobsOf = (queue: string) => raw(`from {jobs} j where j.queue = ${queue} and j.visible_at is not null`)
-  return q`with recursive levels(queue, priority, n) as (
-      select s.queue, (select j.priority ${jobsOf('s.queue')} order by j.priority desc limit 1), 1 from (${names}) s
+  return q`with recursive names(queue) as (values ${names}), levels(queue, priority, n) as (
+      select s.queue, (select j.priority ${jobsOf('s.queue')} order by j.priority desc limit 1), 1 from names s
       union all
       select l.queue,
         (select j.priority ${jobsOf('l.queue')} and j.priority < l.priority order by j.priority desc limit 1), l.n + 1
