@@ -3,6 +3,7 @@ import pg from 'pg'
 import { afterEach, beforeEach, describe, expect, inject, onTestFinished, test } from 'vitest'
 import type { ListPosition } from '../src/portable/reads/cursor.ts'
 import { aheadStatement } from '../src/portable/reads/explain.ts'
+import { explainQueue } from '../src/portable/reads/explain-queue.ts'
 import { childrenStatement } from '../src/portable/reads/family.ts'
 import { glanceStatement } from '../src/portable/reads/jobs.ts'
 import { countStatement, idsStatement, list, matching, pageStatement } from '../src/portable/reads/list.ts'
@@ -17,7 +18,16 @@ import { postgresSql } from '../src/postgres/sql-access.ts'
 import { SqliteWriter } from '../src/sqlite/client.ts'
 import { sqliteSql } from '../src/sqlite/sql-access.ts'
 import type { JobFilter, PageRequest } from '../src/store.ts'
-import { aJob, anError, Bench, claiming, complete, MINUTE, someJobs } from './conformance/harness.ts'
+import {
+  aJob,
+  anError,
+  Bench,
+  claiming,
+  complete,
+  MINUTE,
+  newWorkerId,
+  someJobs,
+} from './conformance/harness.ts'
 import { createPostgresDatabase, createSqliteDatabase } from './support/index.ts'
 
 const PLACE = { created: new Date('2026-01-01'), id: '01900000-0000-7000-8000-00000000000a' }
@@ -298,6 +308,41 @@ describe('the plans of reads on SQLite', () => {
         )
       expect(plan.filter(({ detail }) => detail.includes('TEMP B-TREE'))).toEqual([])
     }
+  })
+
+  test('why a queue waits looks at no more than 1,000 jobs for their topics, and decodes each worker once', async () => {
+    const store = await bench.openWithClock()
+    const info = { host: 'a', pid: 1, queues: ['default'], concurrency: 1, version: '1' }
+    for (const id of [newWorkerId(), newWorkerId()]) {
+      await store.attend({ id, ...info })
+      await store.announce([{ topic: 'known', input: {}, output: {}, policy: {} }], {
+        worker: id,
+        service: 's',
+      })
+    }
+    const jobs = Array.from({ length: 1_400 }, (_, n) => aJob({ topic: `t${n}`, priority: n % 2 }))
+    await store.enqueue(jobs.slice(0, 700))
+    await store.enqueue(jobs.slice(700))
+    const own = sqliteSql(db, db, new SqliteWriter(db), () => bench.clock.now().getTime())
+    let decoded = 0
+    const answers: number[] = []
+    const sql: Sql = {
+      ...own,
+      json: (value) => {
+        decoded += 1
+        return own.json(value)
+      },
+      walk: async <Row extends object>(statement: Fragment) => {
+        const rows = await own.walk<Row>(statement)
+        answers.push(rows.length)
+        return rows
+      },
+    }
+    const { reasons } = await explainQueue(sql, 'default')
+    expect(reasons.at(-1)?.text).toMatch(/^995 or more other topics/)
+    expect(Math.max(...answers)).toBe(1_000)
+    // Its queues for the list of workers, and its queues and topics for the reasons.
+    expect(decoded).toBe(2 * 3)
   })
 
   test('jobs ahead are counted until there are enough, at however many priorities they wait', async () => {

@@ -233,6 +233,15 @@ export function describeExplain(dialect: Dialect): void {
       ])
     })
 
+    it('is the first of many topics that none knows, and how many more there are', async () => {
+      const store = await served()
+      await store.enqueue(Array.from({ length: 9 }, (_, n) => aJob({ topic: `t${n}`, priority: n % 2 })))
+      expect(await texts(store)).toEqual([
+        ...[0, 1, 2, 3, 4].map((n) => `No live worker of queue default knows topic t${n}`),
+        '4 or more other topics are unknown to the live workers of queue default',
+      ])
+    })
+
     it('is a limit that is reached, or a rate', async () => {
       const store = await served()
       await store.limit({ queue: 'default' }, { maxRunning: 1, rate: null })

@@ -17,7 +17,7 @@ import {
 import { type Level, levelsOf, walkLevel } from './ready.ts'
 import { workers } from './workers.ts'
 
-/** Topics that are looked at: of the first waiting jobs of each priority. */
+/** Jobs whose topics are looked at, in all: the first waiting ones of each priority, as many of each. */
 const MAX_SEEN = 1_000
 /** More than the time that a trend looks back. */
 const SAMPLES_MS = 10 * MINUTE_MS
@@ -40,7 +40,10 @@ export async function explainQueue(sql: Sql, queue: string): Promise<QueueExplan
   ])
   const stops = [
     ...waitsForQueue(sql, { queue }, settings, now),
-    ...unserved(topics.flatMap((topic) => waitsForWorker(sql, { queue, topic }, live))),
+    ...unserved(
+      queue,
+      topics.flatMap((topic) => waitsForWorker({ queue, topic }, live)),
+    ),
   ]
   const limits = slots.flatMap((slot) => waitsForLimit(sql, { queue, concurrency_limit: null }, slot, now))
   const alive = new Set(live.map(({ id }) => id))
@@ -60,9 +63,13 @@ export async function explainQueue(sql: Sql, queue: string): Promise<QueueExplan
 }
 
 /** Without a worker one reason says it all; of many unknown topics the first are enough. */
-function unserved(reasons: readonly WaitReason[]): WaitReason[] {
+function unserved(queue: string, reasons: readonly WaitReason[]): WaitReason[] {
   const nobody = reasons.find(({ kind }) => kind === 'no_worker')
-  return nobody ? [nobody] : reasons.slice(0, MAX_UNKNOWN)
+  if (nobody) return [nobody]
+  const more = reasons.length - MAX_UNKNOWN
+  if (more <= 0) return [...reasons]
+  const text = `${number(more)} or more other topics are unknown to the live workers of queue ${queue}`
+  return [...reasons.slice(0, MAX_UNKNOWN), { kind: 'unknown_topic', text, until: null }]
 }
 
 function slotsBusy(slots: number): WaitReason {
@@ -119,8 +126,9 @@ async function countWaiting(sql: Sql, levels: readonly Level[], now: Date): Prom
 }
 
 async function readTopics(sql: Sql, levels: readonly Level[], now: Date): Promise<string[]> {
+  const limit = Math.trunc(MAX_SEEN / levels.length)
   const walks = levels.map(
-    (level) => q`select w.topic from (${walkLevel(level, 'due', 'j.topic, j.locked_until', now, MAX_SEEN)}) w
+    (level) => q`select w.topic from (${walkLevel(level, 'due', 'j.topic, j.locked_until', now, limit)}) w
       where ${WAITING(now)}`,
   )
   const rows = await sql.walk<{ topic: string }>(

@@ -1,7 +1,7 @@
 import type { JobId, JobStatus } from '@oncue/core'
 import { type Explanation, type WaitReason, WORKER_SILENT_MS } from '@oncue/core/wire'
 import { isUuid } from '../../uuid.ts'
-import { type Fragment, join, q, type Sql, timeOf } from '../sql.ts'
+import { type Fragment, join, q, readAll, type Sql, timeOf } from '../sql.ts'
 import { parentsOf } from './family.ts'
 import { glance } from './jobs.ts'
 import { series } from './series.ts'
@@ -42,7 +42,12 @@ type SlotRow = {
   readonly starts: unknown
   readonly running: number
 }
-type WorkerRow = { readonly id: string; readonly queues: unknown; readonly schemas: unknown }
+type LiveWorker = {
+  readonly id: string
+  readonly queues: readonly string[]
+  /** By topic. Null: it announced nothing. */
+  readonly schemas: object | null
+}
 
 /** Why a job waits: everything that keeps it from running now, and its position. Null: there is no such job. */
 export async function explain(sql: Sql, id: JobId): Promise<Explanation | null> {
@@ -70,7 +75,7 @@ export async function explain(sql: Sql, id: JobId): Promise<Explanation | null> 
   const reasons = [
     ...waitsItself(sql, job, slots, now),
     ...waitsForQueue(sql, job, settings, now),
-    ...waitsForWorker(sql, job, workers),
+    ...waitsForWorker(job, workers),
     ...(status === 'pending' ? waitsForSlot(sql, job, slots, now) : []),
   ]
   if (ahead === null) return { id, status, reasons, position: null, waitsFor }
@@ -122,17 +127,14 @@ export function waitsForQueue(
 }
 
 export function waitsForWorker(
-  sql: Sql,
   { queue, topic }: Pick<JobRow, 'queue' | 'topic'>,
-  workers: readonly WorkerRow[],
+  workers: readonly LiveWorker[],
 ): WaitReason[] {
-  const serving = workers.filter((worker) => (sql.json(worker.queues) as string[]).includes(queue))
+  const serving = workers.filter(({ queues }) => queues.includes(queue))
   if (serving.length === 0)
     return [{ kind: 'no_worker', text: `No live worker serves queue ${queue}`, until: null }]
   // A worker that announced nothing takes every topic.
-  const isKnown = serving.some(
-    ({ schemas }) => schemas === null || Object.hasOwn(sql.json(schemas) as object, topic),
-  )
+  const isKnown = serving.some(({ schemas }) => schemas === null || Object.hasOwn(schemas, topic))
   const text = `No live worker of queue ${queue} knows topic ${topic}`
   return isKnown ? [] : [{ kind: 'unknown_topic', text, until: null }]
 }
@@ -217,10 +219,11 @@ export function readSlots(sql: Sql, job: Pick<JobRow, 'queue' | 'concurrency_key
     from {slots} s where s.key in (${list}) order by s.key`)
 }
 
-export function readWorkers(sql: Sql, now: Date): Promise<WorkerRow[]> {
-  return sql.all<WorkerRow>(q`select w.id, w.queues, a.schemas from {workers} w
+export function readWorkers(sql: Sql, now: Date): Promise<LiveWorker[]> {
+  const statement = q`select w.id, w.queues, a.schemas from {workers} w
     left join {announcements} a on a.worker = w.id
-    where w.missing_since is null and w.last_beat > ${new Date(now.getTime() - WORKER_SILENT_MS)}`)
+    where w.missing_since is null and w.last_beat > ${new Date(now.getTime() - WORKER_SILENT_MS)}`
+  return readAll(sql, statement, { queues: 'json', schemas: 'json' })
 }
 
 async function countAhead(sql: Sql, id: JobId, job: JobRow, now: Date): Promise<number> {
