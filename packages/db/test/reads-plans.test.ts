@@ -339,10 +339,10 @@ describe('the plans of reads on SQLite', () => {
       },
     }
     const { reasons } = await explainQueue(sql, 'default')
-    expect(reasons.at(-1)?.text).toMatch(/^995 or more other topics/)
     expect(Math.max(...answers)).toBe(1_000)
     // Its queues for the list of workers, and its queues and topics for the reasons.
     expect(decoded).toBe(2 * 3)
+    expect(reasons.at(-1)?.text).toMatch(/^995 or more other topics/)
   })
 
   test('jobs ahead are counted until there are enough, at however many priorities they wait', async () => {
