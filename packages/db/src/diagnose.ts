@@ -1,10 +1,13 @@
 import { existsSync } from 'node:fs'
 import { isOncueError, OncueError } from '@oncue/core'
-import { type Runtime, systemRuntime } from '@oncue/runtime'
+import { type Runtime, systemRuntime, timeoutSignal } from '@oncue/runtime'
 import { type MigrationStatus, migrationStatus } from './migrate/migrate.ts'
 import { type Finding, fail, ok, type Seen, warn } from './portable/finding.ts'
 import { DEFAULT_SCHEMA, migrationHint, toSchema } from './schema.ts'
 import { dialectOf, sqliteFile, withoutPassword } from './url.ts'
+
+/** How long a statement of a check may take, and the reading of the migrations: a network may lose the reply. */
+const TIMEOUT_MS = 10_000
 
 export type DiagnoseOptions = {
   /** Which of several installations in the database. Default: oncue. */
@@ -17,13 +20,17 @@ export type DiagnoseOptions = {
  * Examines a database for reasons why the queue is slow or does not run at all.
  * Changes nothing, and never throws: a database that cannot be reached is a finding.
  */
-export async function diagnose(url: string, options: DiagnoseOptions = {}): Promise<Finding[]> {
+export async function diagnose(
+  url: string,
+  options: DiagnoseOptions = {},
+  timeoutMs = TIMEOUT_MS,
+): Promise<Finding[]> {
   const { schema, runtime = systemRuntime } = options
   const started = runtime.monotonic()
   let status: MigrationStatus
   try {
     refuseMissing(url)
-    status = await migrationStatus(url, { schema, runtime })
+    status = await migrationStatus(url, { schema, runtime, signal: timeoutSignal(timeoutMs) })
   } catch (cause) {
     const error = isOncueError(cause) ? cause : new OncueError('INTERNAL', String(cause), { cause })
     return [{ check: 'database', ...fail(error.message, error.hint) }]
@@ -34,7 +41,7 @@ export async function diagnose(url: string, options: DiagnoseOptions = {}): Prom
   return [
     { check: 'database', ...ok(`${withoutPassword(url)} responds (${ms} ms)`) },
     { check: 'migrations', ...migrations },
-    ...(await look(url, isMigrated, toSchema(schema), runtime)),
+    ...(await look(url, isMigrated, toSchema(schema), runtime, timeoutMs)),
   ]
 }
 
@@ -76,10 +83,16 @@ function migrationsOf({ migrations, functions }: MigrationStatus, schema: string
   return ok(`all ${migrations.length} are applied`)
 }
 
-async function look(url: string, isMigrated: boolean, schema: string, runtime: Runtime): Promise<Finding[]> {
+async function look(
+  url: string,
+  isMigrated: boolean,
+  schema: string,
+  runtime: Runtime,
+  timeoutMs: number,
+): Promise<Finding[]> {
   if (dialectOf(url) === 'postgres') {
     const { diagnosePostgres } = await import('./postgres/diagnose.ts')
-    return diagnosePostgres(url, isMigrated, schema, runtime)
+    return diagnosePostgres(url, isMigrated, schema, runtime, timeoutMs)
   }
   const { diagnoseSqlite } = await import('./sqlite/diagnose.ts')
   return diagnoseSqlite(sqliteFile(url), isMigrated, schema, runtime)

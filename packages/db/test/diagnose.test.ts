@@ -1,9 +1,10 @@
 import { chmod } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { prepareJob } from '@oncue/core'
+import { Relay } from '@oncue/testing'
 import Database from 'better-sqlite3'
 import pg from 'pg'
-import { afterEach, beforeEach, describe, expect, inject, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, inject, onTestFinished, test } from 'vitest'
 import { diagnose } from '../src/diagnose.ts'
 import { rollback } from '../src/migrate/migrate.ts'
 import { openStore } from '../src/open.ts'
@@ -188,5 +189,35 @@ describe('on SQLite', () => {
   test('a database in memory cannot be diagnosed from another connection', async () => {
     database = await createEmptySqliteDatabase()
     expect(await diagnose(':memory:')).toMatchObject([{ check: 'database', status: 'fail' }])
+  })
+})
+
+describe('a connection that freezes', () => {
+  beforeEach(async () => {
+    database = await createPostgresDatabase(inject('postgresUrl'))
+  })
+
+  const freezingAt = async (text: string) => {
+    const relay: Relay = await Relay.start(database.url, {
+      listen: () => (sent) => {
+        if (sent.includes(text)) relay.freeze()
+      },
+    })
+    onTestFinished(() => relay.close())
+    return diagnose(relay.url, {}, 2_000)
+  }
+
+  test.each([
+    ['dead rows', 'n_dead_tup'],
+    ['claim plan', 'explain (analyze'],
+  ])('during the check of %s is a finding, and the next checks get another one', async (check, text) => {
+    const findings = await freezingAt(text)
+    const lost = findings.filter(({ found }) => found.startsWith('could not be checked'))
+    expect(lost).toMatchObject([{ check, status: 'warn' }])
+    expect(findings.at(-1)?.check).toBe('oldest rows')
+  })
+
+  test('while the migrations are read is a finding', async () => {
+    expect(await freezingAt('from oncue.migrations')).toMatchObject([{ check: 'database', status: 'fail' }])
   })
 })

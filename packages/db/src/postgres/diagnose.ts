@@ -31,6 +31,7 @@ export async function diagnosePostgres(
   isMigrated: boolean,
   schema: string,
   runtime: Runtime,
+  timeoutMs: number,
 ): Promise<Finding[]> {
   const pool = new pg.Pool({
     Client: clientFor(schema),
@@ -38,6 +39,8 @@ export async function diagnosePostgres(
     max: 2,
     application_name: 'oncue doctor',
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    keepAlive: true,
+    query_timeout: timeoutMs,
     onConnect: prepareSession,
   })
   pool.on('error', () => {})
@@ -52,7 +55,7 @@ export async function diagnosePostgres(
   ]
   if (isMigrated)
     checks.push(
-      ['claim plan', () => claimPlan(pool, schema)],
+      ['claim plan', () => claimPlan(pool, schema, timeoutMs)],
       ['indexes', () => indexes(pool, schema)],
       ['dead rows', () => deadRows(pool, schema)],
       ['size', () => size(pool)],
@@ -167,13 +170,15 @@ interface PlanNode {
 
 /**
  * The part of a claim that searches for ready jobs, with the settings that the claim has, where most of
- * them wait. It only reads: the function itself would take jobs.
+ * them wait. It only reads: the function itself would take jobs. Of all checks it alone reads many rows, so the server
+ * ends it too; within the transaction, because poolers refuse the setting at the start of a session.
  */
-async function claimPlan(pool: pg.Pool, schema: string): Promise<Seen> {
+async function claimPlan(pool: pg.Pool, schema: string, timeoutMs: number): Promise<Seen> {
   const client = await pool.connect()
   try {
     await client.query(
-      `begin read only; set local enable_seqscan = off; set local enable_bitmapscan = off; set local enable_sort = off; set local jit = off`,
+      `begin read only; set local enable_seqscan = off; set local enable_bitmapscan = off; set local enable_sort = off; set local jit = off;
+       set local statement_timeout = ${Math.trunc(timeoutMs)}`,
     )
     const { rows: busiest } = await client.query<{ queue: string; priority: number }>(
       `select queue, priority from oncue.jobs where status = 'pending' and visible_at <= clock_timestamp()
@@ -205,8 +210,12 @@ async function claimPlan(pool: pg.Pool, schema: string): Promise<Seen> {
       `Dead entries are at the head of the index: check the oldest transaction, then \`vacuum ${schema}.jobs\`.`,
     )
   } finally {
-    await client.query('rollback').catch(() => {})
-    client.release()
+    // A connection that does not reply is of no use to the next check.
+    const isLost = await client.query('rollback').then(
+      () => false,
+      () => true,
+    )
+    client.release(isLost)
   }
 }
 
