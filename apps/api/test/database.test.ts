@@ -1,6 +1,6 @@
 import { createServer, type Socket } from 'node:net'
 import { simulate } from '@oncue/runtime'
-import { until } from '@oncue/testing'
+import { Gate, until } from '@oncue/testing'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { DatabaseChecks } from '../src/health/database.ts'
 import { DIALECTS, errorOf, startTestApi } from './harness.ts'
@@ -28,20 +28,19 @@ describe.each(DIALECTS)('checks of the database on %s', (dialect) => {
   })
 })
 
-it('gives up after 10 s, and does not ask a database that does not answer a second time', async () => {
+async function startSilent() {
   const sockets: Socket[] = []
   const server = createServer((socket) => void sockets.push(socket.on('error', () => {})))
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const { port } = server.address() as { port: number }
+  onTestFinished(() => void server.close())
+  return { sockets, url: `postgres://oncue@127.0.0.1:${port}/oncue` }
+}
+
+it('gives up after 10 s, and does not ask a database that does not answer a second time', async () => {
+  const { sockets, url } = await startSilent()
   const runtime = simulate()
-  const checks = new DatabaseChecks({
-    ...{
-      url: `postgres://oncue@127.0.0.1:${port}/oncue`,
-      schema: undefined,
-      store: { dialect: 'postgres' },
-      runtime,
-    },
-  })
+  const checks = new DatabaseChecks({ url, schema: undefined, store: { dialect: 'postgres' }, runtime })
   const refused = expect(checks.look()).rejects.toMatchObject({ code: 'DATABASE_BUSY' })
   await until(() => sockets.length > 0)
   await runtime.advance(10_000)
@@ -50,7 +49,33 @@ it('gives up after 10 s, and does not ask a database that does not answer a seco
   const again = checks.look()
   expect(sockets).toHaveLength(asked)
   for (const socket of sockets) socket.destroy()
-  onTestFinished(() => void server.close())
   // The first look has failed by now, which is a finding.
   expect((await again).findings).toMatchObject([{ check: 'database', status: 'fail' }])
+})
+
+it('keeps a look that ends while none waits for it', async () => {
+  const { sockets, url } = await startSilent()
+  const runtime = simulate()
+  const ended = new Gate()
+  const store = {
+    // Read when a look ends.
+    get dialect() {
+      ended.open()
+      return 'postgres' as const
+    },
+  }
+  const checks = new DatabaseChecks({ url, schema: undefined, store, runtime })
+  const refused = expect(checks.look()).rejects.toMatchObject({ code: 'DATABASE_BUSY' })
+  await until(() => sockets.length > 0)
+  await runtime.advance(10_000)
+  await refused
+  const asked = sockets.length
+  const endedAt = new Date(runtime.now())
+  for (const socket of sockets) socket.destroy()
+  await ended.opened
+  await runtime.advance(14_999)
+  const { checkedAt, findings } = await checks.look()
+  expect(checkedAt).toEqual(endedAt)
+  expect(findings).toMatchObject([{ check: 'database', status: 'fail' }])
+  expect(sockets).toHaveLength(asked)
 })
