@@ -3,7 +3,7 @@ import type { Page } from 'playwright-core'
 
 /** The path of each screen. Detail pages need a world that contains their subject. */
 export async function everyScreen(client: Client): Promise<Readonly<Record<string, string>>> {
-  const [group] = await client.jobs.failures({})
+  const [group] = await client.jobs.failures({ sort: 'largest' })
   const [job] = (await client.jobs.list({ status: 'failed', limit: 1 })).items
   const [operation] = (await client.bulkOperations.list({ limit: 1 })).items
   const [alert] = (await client.alerts.list({ limit: 1 })).items

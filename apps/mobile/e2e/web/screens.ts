@@ -1,5 +1,5 @@
 import { mkdir, rm } from 'node:fs/promises'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { createSqliteDatabase } from '@oncue/db/testing'
 import { silentLogger } from '@oncue/worker'
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
@@ -10,16 +10,12 @@ import { enlargeText } from './large-text.ts'
 import { ADMIN_TOKEN, startWorld, type World } from './world.ts'
 
 /**
- * Every screen with half an hour of demo traffic behind it, in light and dark, on a phone, a small desk and a desk, and the main
+ * Every screen with half an hour of demo traffic behind it, in light and dark, on a phone and on a desk, and the main
  * ones with text of twice the size: `pnpm --filter @oncue/mobile screens`. To be looked at.
  */
 const ROOT = join(import.meta.dirname, '../../../..')
 const FOLDER = join(ROOT, 'docs/screens')
-const SIZES = {
-  phone: { width: 390, height: 844 },
-  'small-desk': { width: 1024, height: 768 },
-  desk: { width: 1440, height: 900 },
-}
+const SIZES = { phone: { width: 390, height: 844 }, desk: { width: 1440, height: 900 } }
 const SCHEMES = ['light', 'dark'] as const
 const MAIN = ['now', 'failures', 'failure', 'queues', 'job']
 
@@ -54,6 +50,8 @@ async function shootAll(screens: Screens, suffix: string, options: BrowserContex
   for (const [name, path] of screens) {
     await page.goto(path)
     await settled(page)
+    if (name === 'queue' || (name === 'now' && suffix.startsWith('desk')))
+      await page.getByRole('slider').first().waitFor()
     await shoot(page, `${name}-${suffix}`)
     if (name === 'failure') await shootSheet(page, suffix)
   }
@@ -90,13 +88,14 @@ async function signIn(page: Page): Promise<void> {
   await settled(page)
 }
 
-/** Cuts machine-specific paths out of stacks. */
+/** Cuts machine-specific paths out of stacks and of the database's name. */
 async function shoot(page: Page, name: string): Promise<void> {
-  await page.evaluate((root) => {
+  const paths = [ROOT, dirname(database.url.slice('file:'.length))]
+  await page.evaluate((roots) => {
     const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT)
     for (let text = texts.nextNode(); text; text = texts.nextNode())
-      text.nodeValue = text.nodeValue?.replaceAll(root, '/app') ?? null
-  }, ROOT)
+      for (const root of roots) text.nodeValue = text.nodeValue?.replaceAll(root, '/app') ?? null
+  }, paths)
   await page.screenshot({ path: join(FOLDER, `${name}.png`), animations: 'disabled' })
 }
 
