@@ -92,9 +92,9 @@ describe.each(DIALECTS)('alerts over the API on %s', (dialect) => {
       message: `Alert ${id} is resolved`,
       hint: expect.stringContaining('Nothing to do'),
     })
-    const nobody = { id: crypto.randomUUID() }
-    expect(await errorOf(alerts.get.query(nobody))).toMatchObject({ code: 'ALERT_NOT_FOUND' })
-    expect(await errorOf(alerts.deleteRule.mutate(nobody))).toMatchObject({ code: 'ALERT_RULE_NOT_FOUND' })
+    const unknown = { id: crypto.randomUUID() }
+    expect(await errorOf(alerts.get.query(unknown))).toMatchObject({ code: 'ALERT_NOT_FOUND' })
+    expect(await errorOf(alerts.deleteRule.mutate(unknown))).toMatchObject({ code: 'ALERT_RULE_NOT_FOUND' })
   })
 
   it('are acknowledged several at once, except those resolved meanwhile', async () => {

@@ -148,10 +148,10 @@ describe.each(DIALECTS)('watching on %s', (dialect) => {
 
   it('refuses an unknown job, an invalid position, and callers without access', async () => {
     const api = await startTestApi(dialect)
-    const nobody = '01900000-0000-7000-8000-000000000000'
+    const unknown = '01900000-0000-7000-8000-000000000000'
     const id = await api.enqueue()
     const producer = await api.tokenFor('producer', { allowedTopics: ['other'] })
-    const missing = new Notebook().watch(api.client(), nobody)
+    const missing = new Notebook().watch(api.client(), unknown)
     const lost = new Notebook().watch(api.client(), id, 'somewhere')
     const stranger = new Notebook().watch(api.client(null), id)
     const other = new Notebook().watch(api.client(producer), id)

@@ -48,11 +48,11 @@ describe.each(DIALECTS)('workers over the API on %s', (dialect) => {
       ...{ id: worker, runs_are_complete: true },
       runs: [{ ...run, started_at: expect.any(String) }],
     })
-    const nobody = randomUUID()
-    expect(await errorOf(client.workers.get.query({ id: nobody }))).toMatchObject({
+    const unknown = randomUUID()
+    expect(await errorOf(client.workers.get.query({ id: unknown }))).toMatchObject({
       code: 'WORKER_NOT_FOUND',
     })
-    expect(await get(`/api/workers/${nobody}`)).toMatchObject({
+    expect(await get(`/api/workers/${unknown}`)).toMatchObject({
       status: 404,
       body: { error: { code: 'WORKER_NOT_FOUND' } },
     })

@@ -57,10 +57,10 @@ const BAD: ReadonlySet<QueueState> = new Set(['stalled', 'late', 'failing'])
 
 const FACTS: Record<Trouble, (queues: readonly Queue[], now: Date) => Fact> = {
   stalled(queues) {
-    const nobody = queues.every(({ capacity }) => capacity === 0)
+    const isUnserved = queues.every(({ capacity }) => capacity === 0)
     const who = subject(queues)
     const what = wait(sumOf(queues))
-    if (nobody) {
+    if (isUnserved) {
       const verb = queues.length === 1 ? 'has' : 'have'
       return { long: `${who} ${verb} no worker, ${what}`, short: `${who} without a worker` }
     }

@@ -8,19 +8,19 @@ import { healthOf, queueOf } from '../../testing/health.ts'
 import { offline, renderApp } from '../../testing/render-app.tsx'
 
 const ID = '0199a000-0000-7000-8000-00000000000d'
-const nobody = { 'devices.list': () => [] } as const
+const noDevices = { 'devices.list': () => [] } as const
 
 describe('Settings', () => {
   it('lead to the other pages on a phone', async () => {
     const { app, screen } = await renderApp('/settings', {
-      answers: { ...nobody, 'workers.list': () => [] },
+      answers: { ...noDevices, 'workers.list': () => [] },
     })
     fireEvent.press(await screen.findByLabelText('Workers'))
     expect(app.getPathname()).toBe('/workers')
   })
 
   it('choose a theme', async () => {
-    const { screen } = await renderApp('/settings', { answers: nobody })
+    const { screen } = await renderApp('/settings', { answers: noDevices })
     fireEvent.press(await screen.findByLabelText('Dark'))
     expect(await screen.findByRole('radio', { name: 'Dark', checked: true })).toBeVisible()
     fireEvent.press(screen.getByLabelText('System'))
@@ -30,7 +30,7 @@ describe('Settings', () => {
     const paused = { at: new Date('2026-11-16T03:12:00Z'), by: null, until: null }
     const { screen } = await renderApp('/queues/mail', {
       answers: {
-        ...nobody,
+        ...noDevices,
         'health.get': () => healthOf({ queues: [queueOf('mail', { state: 'paused', paused })] }),
         'jobs.stats': offline,
         'jobs.series': () => [],
@@ -51,7 +51,7 @@ describe('Settings', () => {
   })
 
   it('say who is signed in, and show the versions of app and server', async () => {
-    const { screen } = await renderApp('/settings', { role: 'operator', answers: nobody })
+    const { screen } = await renderApp('/settings', { role: 'operator', answers: noDevices })
     expect(await screen.findByText('somebody')).toBeVisible()
     expect(screen.getByText('operator')).toBeVisible()
     expect(await screen.findByText('SQLite')).toBeVisible()
@@ -164,7 +164,7 @@ describe('Devices', () => {
     const { screen } = await renderApp('/settings', {
       role: 'operator',
       answers: {
-        ...nobody,
+        ...noDevices,
         'pairings.create': () => ({
           ...{ id: 'p', code: 'YM4-TJS-94K', url: 'http://localhost:4400/pair?code=YM4-TJS-94K' },
           ...{ role: 'operator', expiresAt: minutesAgo(-5) },
@@ -182,7 +182,7 @@ describe('Devices', () => {
     const { screen } = await renderApp('/settings', {
       role: 'operator',
       answers: {
-        ...nobody,
+        ...noDevices,
         'pairings.create': (input) => {
           asked.push(input)
           return {
