@@ -141,6 +141,21 @@ describe('a viewer', () => {
     await page.getByRole('radio', { name: 'Channels' }).click()
     await expectLocked(page, 'Add a channel', 'Your role is viewer: only an admin can do this.')
   })
+
+  it('never meets a locked button that does not say so yet', async () => {
+    const { page } = await enter(world, '/alerts?view=rules', { token: await world.tokenOf('viewer') })
+    await page.evaluate(() => {
+      new MutationObserver(() => {
+        const button = document.querySelector('[role=button][aria-label="Add a channel"]')
+        if (button && !document.body.dataset['met']) {
+          document.body.dataset['met'] = String(button.getAttribute('aria-disabled'))
+        }
+      }).observe(document.body, { childList: true, subtree: true })
+    })
+    await page.getByRole('radio', { name: 'Channels' }).click()
+    await page.getByRole('button', { name: 'Add a channel' }).waitFor()
+    expect(await page.locator('body').getAttribute('data-met')).toBe('true')
+  })
 })
 
 /** The receiver of alerts: a real server on this machine. */

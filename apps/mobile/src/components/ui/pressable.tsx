@@ -1,4 +1,4 @@
-import { type ReactNode, type RefObject, useEffect, useRef, useState } from 'react'
+import { type ReactNode, type RefObject, useLayoutEffect, useRef, useState } from 'react'
 import { Pressable as NativePressable, Platform, type PressableProps, StyleSheet, View } from 'react-native'
 import { type Palette, TARGET } from '../../theme/tokens.ts'
 import { useTheme } from '../../theme/use-theme.ts'
@@ -61,7 +61,8 @@ function Named({ name, children }: { readonly name: string; readonly children: R
  */
 function useLocked({ 'aria-disabled': isLocked, accessibilityHint: hint }: PressableProps) {
   const ref = useRef<View>(null)
-  useEffect(() => {
+  // Before it is painted: nobody meets a locked element that does not say so yet.
+  useLayoutEffect(() => {
     if (!IS_WEB) return
     tell(ref, 'aria-disabled', isLocked ? 'true' : null)
     tell(ref, 'aria-description', hint ?? null)
