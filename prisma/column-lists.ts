@@ -21,11 +21,10 @@ export function columnLists(): Record<string, string> {
     jobColumns('requeue'),
   ]
   return {
-    claim_types: list(claimed, ({ name, type }) => `${name} ${COLUMN_TYPES[type].postgres}`),
-    claim_values: list(claimed, ({ name, big }) =>
-      big
-        ? `coalesce(j.${name}, (select p.data from oncue.payloads p where p.job_id = j.id and p.part = '${big}'))`
-        : `j.${name}`,
+    // The payload is the last field, and written by hand.
+    claim_fields: list(
+      claimed.filter(({ big }) => !big),
+      ({ name, claimed: field }) => field ?? `j.${name}`,
     ),
     extra_values: list(extras, ({ name }) => `j.${name}`),
     extra_entries: list(extras, ({ name, field }) => `'${field}', j.${name}`),

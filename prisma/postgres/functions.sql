@@ -253,7 +253,7 @@ begin
 end $$;
 
 create type oncue.work_row as (
-  kind "char", id uuid, run integer, queue text, topic text, payload json, priority smallint, run_at timestamptz, visible_at timestamptz, created timestamptz, retries smallint, max_retries smallint, crashes smallint, timeout_ms integer, extras json
+  kind "char", id uuid, run integer, now timestamptz, due timestamptz, jobs text, data json
 );
 
 create function oncue.claim(
@@ -288,6 +288,7 @@ declare
   v_below integer;
   v_level record;
   v_ready record;
+  v_taken record;
 begin
   if current_setting('transaction_isolation') <> 'read committed' then
     perform oncue.refuse_isolation();
@@ -342,7 +343,14 @@ begin
           if v_queue.is_limited then
             perform oncue.take_slots(v_now, v_until, v_limit.slot, v_ready.rows);
           end if;
-          return query select * from oncue.take(v_now, v_until, p_worker, v_ready.rows, p_start - (p_limit - v_left));
+          v_taken := oncue.take(v_now, v_until, p_worker, v_ready.rows, p_start - (p_limit - v_left));
+          if v_taken.big is not null then
+            return query select 'p'::"char", p.job_id, null::integer, null::timestamptz, null::timestamptz, null::text, p.data
+              from oncue.payloads p where p.job_id = any (v_taken.big) and p.part = 'payload';
+          end if;
+          v_row.kind := 'j';
+          v_row.jobs := v_taken.jobs;
+          return next v_row;
           v_left := v_left - cardinality(v_ready.rows);
           v_room := v_room - cardinality(v_ready.rows);
         end if;
@@ -380,12 +388,13 @@ begin
     end if;
   end loop;
   v_row.kind := 'c';
-  v_row.visible_at := v_now;
+  v_row.jobs := null;
+  v_row.now := v_now;
   if v_left = p_limit then
-    v_row.run_at := v_next_due;
+    v_row.due := v_next_due;
   end if;
   if cardinality(v_stopped || v_skipped) > 0 then
-    v_row.extras := json_build_object('stopped', v_stopped, 'skipped', v_skipped);
+    v_row.data := json_build_object('stopped', v_stopped, 'skipped', v_skipped);
   end if;
   return next v_row;
 end $$;
@@ -2321,8 +2330,8 @@ begin
   end if;
 end $$;
 
-create function oncue.take(p_now timestamptz, p_until timestamptz, p_worker uuid, p_rows tid[], p_start integer)
-  returns setof oncue.work_row
+create function oncue.take(p_now timestamptz, p_until timestamptz, p_worker uuid, p_rows tid[], p_start integer,
+    out jobs text, out big uuid[])
   language plpgsql
   set search_path = pg_catalog, pg_temp
   set enable_seqscan = off
@@ -2335,13 +2344,19 @@ as $$
 declare
   v_started constant tid[] := p_rows[1:p_start];
 begin
-  return query
-  update oncue.jobs j set
-    status = 'processing', locked_until = p_until, locked_by = p_worker, run = j.run + 1,
-    started_at = case when p_start >= cardinality(p_rows) or j.ctid = any (v_started) then p_now end
-  where j.ctid = any (p_rows)
-  returning 'j'::"char", j.id, j.run, j.queue, j.topic, coalesce(j.payload, (select p.data from oncue.payloads p where p.job_id = j.id and p.part = 'payload')), j.priority, j.run_at, j.visible_at, j.created, j.retries, j.max_retries, j.crashes, j.timeout_ms,
-    case when num_nonnulls(j.retry, j.unique_key, j.concurrency_key, j.parent_id, j.cursor, j.trace, j.meta) > 0 then json_build_object('retry', j.retry, 'uniqueKey', j.unique_key, 'concurrencyKey', j.concurrency_key, 'parentId', j.parent_id, 'cursor', j.cursor, 'trace', j.trace, 'meta', j.meta) end;
+  with taken as (
+    update oncue.jobs j set
+      status = 'processing', locked_until = p_until, locked_by = p_worker, run = j.run + 1,
+      started_at = case when p_start >= cardinality(p_rows) or j.ctid = any (v_started) then p_now end
+    where j.ctid = any (p_rows)
+    returning
+      -- A payload that is null is no field at all, so it is the last one.
+      concat_ws(E'\x1f', j.id, j.run, j.queue, j.topic, j.priority, coalesce(nullif(j.run_at, j.visible_at)::text, ''), j.visible_at, coalesce(nullif(j.created, j.visible_at)::text, ''), j.retries, j.max_retries, j.crashes, j.timeout_ms,
+        case when num_nonnulls(j.retry, j.unique_key, j.concurrency_key, j.parent_id, j.cursor, j.trace, j.meta) > 0 then json_build_object('retry', j.retry, 'uniqueKey', j.unique_key, 'concurrencyKey', j.concurrency_key, 'parentId', j.parent_id, 'cursor', j.cursor, 'trace', j.trace, 'meta', j.meta)::text else '' end,
+        j.payload) as job,
+      case when j.payload is null then j.id end as big
+  )
+  select string_agg(t.job, E'\x1e'), array_agg(t.big) filter (where t.big is not null) into jobs, big from taken t;
 end $$;
 
 create function oncue.take_key(

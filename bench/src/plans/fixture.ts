@@ -44,7 +44,9 @@ export class Fixture {
     for (let left = count; left > 0; left -= 50_000) {
       await this.#client.query(
         `select ${fn('settle')}($1, array_agg(j.id order by j.id), array_agg(j.run order by j.id), null, null, '{}', '{}', '{}')
-         from ${fn('claim')}($1, $2, $3, '{default}', null, $4, $4, '{}', '{}', '{}', '{}') as j where j.kind = 'j'`,
+         from ${fn('claim')}($1, $2, $3, '{default}', null, $4, $4, '{}', '{}', '{}', '{}') as c,
+           string_to_table(c.jobs, E'\\x1e') as text,
+           lateral (select split_part(text, E'\\x1f', 1)::uuid as id, split_part(text, E'\\x1f', 2)::integer as run) as j`,
         [this.now, WORKER, LEASE_MS, Math.min(left, 50_000)],
       )
     }

@@ -38,6 +38,15 @@ test('reads return every field of a job, and lists all but the large ones', () =
   expectTypeOf<FieldIn<'list'>>().toEqualTypeOf<keyof JobSummary>()
 })
 
+test('what every claim returns is never null, unless its field is', () => {
+  const [, body = ''] = /^model Job \{\n([^}]*)/m.exec(models) ?? []
+  const nullable = new Set([...body.matchAll(/^ {2}(\w+) +\w+\?/gm)].map(([, field]) => field))
+  const fields = jobColumns('claim').filter(({ claimed, big }) => !claimed && !big)
+  const mayBeNull = fields.map(({ field }) => field).filter((field) => nullable.has(field))
+  // A job that can be claimed is visible.
+  expect(mayBeNull).toEqual(['visibleAt'])
+})
+
 /** Named by table and column. */
 function disagreements(text: string): string[] {
   const ours = new Map<string, string>()

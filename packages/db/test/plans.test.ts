@@ -57,7 +57,9 @@ describe('the plans of the hot path on Postgres', () => {
     await fill({ count, dueIn: -2 * MINUTE })
     await session.run(
       `select ${fn('settle')}($1, array_agg(j.id order by j.id), array_agg(j.run order by j.id), null, null, '{}', '{}', '{}')
-       from ${fn('claim')}($1, $2, $3, '{default}', null, $4, $4, '{}', '{}', '{}', '{}') as j where j.kind = 'j'`,
+       from ${fn('claim')}($1, $2, $3, '{default}', null, $4, $4, '{}', '{}', '{}', '{}') as c,
+         string_to_table(c.jobs, E'\\x1e') as text,
+         lateral (select split_part(text, E'\\x1f', 1)::uuid as id, split_part(text, E'\\x1f', 2)::integer as run) as j`,
       [now(), WORKER, LEASE, count],
     )
     await session.run('vacuum oncue.jobs')

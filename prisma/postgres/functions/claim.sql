@@ -33,6 +33,7 @@ declare
   v_below integer;
   v_level record;
   v_ready record;
+  v_taken record;
 begin
   if current_setting('transaction_isolation') <> 'read committed' then
     perform oncue.refuse_isolation();
@@ -87,7 +88,14 @@ begin
           if v_queue.is_limited then
             perform oncue.take_slots(v_now, v_until, v_limit.slot, v_ready.rows);
           end if;
-          return query select * from oncue.take(v_now, v_until, p_worker, v_ready.rows, p_start - (p_limit - v_left));
+          v_taken := oncue.take(v_now, v_until, p_worker, v_ready.rows, p_start - (p_limit - v_left));
+          if v_taken.big is not null then
+            return query select 'p'::"char", p.job_id, null::integer, null::timestamptz, null::timestamptz, null::text, p.data
+              from oncue.payloads p where p.job_id = any (v_taken.big) and p.part = 'payload';
+          end if;
+          v_row.kind := 'j';
+          v_row.jobs := v_taken.jobs;
+          return next v_row;
           v_left := v_left - cardinality(v_ready.rows);
           v_room := v_room - cardinality(v_ready.rows);
         end if;
@@ -125,12 +133,13 @@ begin
     end if;
   end loop;
   v_row.kind := 'c';
-  v_row.visible_at := v_now;
+  v_row.jobs := null;
+  v_row.now := v_now;
   if v_left = p_limit then
-    v_row.run_at := v_next_due;
+    v_row.due := v_next_due;
   end if;
   if cardinality(v_stopped || v_skipped) > 0 then
-    v_row.extras := json_build_object('stopped', v_stopped, 'skipped', v_skipped);
+    v_row.data := json_build_object('stopped', v_stopped, 'skipped', v_skipped);
   end if;
   return next v_row;
 end $$;

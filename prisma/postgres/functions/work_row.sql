@@ -1,7 +1,12 @@
--- One row per claimed job (kind 'j'), one per refused settlement (kind 's'), one per run whose job would have
--- continued and is cancelled (kind 'x'), and one with the clock and, when nothing was claimed,
--- when to claim again (kind 'c': visible_at = now, run_at = next due). Columns that few jobs use are in
--- `extras`, null when there are none.
+-- What claims and settlements return. By kind:
+--   'j': `jobs` is a text with the claimed jobs of one level, separated by U+001E, and their fields by U+001F, which
+--        neither JSON nor a name contains. One text for hundreds of jobs: a row and fifteen columns for each took a
+--        quarter of the worker's time.
+--   'p': `data` is a payload that is stored apart, of the job `id` of the next row of kind 'j'.
+--   's': the settlement of (id, run) was refused: the run no longer owned its job.
+--   'x': the job of (id, run) would have continued, and is cancelled.
+--   'c': the last row of a claim. `now` is the clock; `due`, when nothing was claimed, when to claim again; `data`
+--        names the queues in which marks must not move.
 create type oncue.work_row as (
-  kind "char", {{claim_types}}, extras json
+  kind "char", id uuid, run integer, now timestamptz, due timestamptz, jobs text, data json
 );

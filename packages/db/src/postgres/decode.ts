@@ -1,18 +1,31 @@
-import type { Job, JobId } from '@oncue/core'
+import type { JobId } from '@oncue/core'
 import pg from 'pg'
 import { type Extras, type FieldIn, jobColumns, noExtras } from '../job-columns.ts'
 import type { ClaimedJob, RunRef } from '../store.ts'
 import { ALL_SEEN, type Unseen } from './low-water.ts'
 
-/** A row of work_row, by position. In rows that are not jobs most columns are null. */
-type WorkRow = readonly unknown[]
+/** A row of the type work_row of prisma/postgres/functions, by position. What a kind does not need is null. */
+type WorkRow = readonly [
+  kind: 'j' | 'p' | 's' | 'x' | 'c',
+  id: JobId,
+  run: number,
+  now: Date,
+  due: Date | null,
+  jobs: string,
+  data: unknown,
+]
 
-type WorkField = FieldIn<'claim'> | 'kind' | 'extras'
+const BETWEEN_JOBS = '\x1e'
+const BETWEEN_FIELDS = '\x1f'
 
-const FIELDS = ['kind', ...jobColumns('claim').map(({ field }) => field), 'extras']
+type WorkField = FieldIn<'claim'> | 'extras'
+
+const CLAIMED = jobColumns('claim').filter(({ big }) => !big)
+const FIELDS = [...CLAIMED.map(({ field }) => field), 'extras', 'payload']
 const AT = Object.fromEntries(FIELDS.map((field, n) => [field, n])) as Record<WorkField, number>
 
 const NO_EXTRAS = noExtras()
+const MOST_NAMES = 1_000
 
 export type Work = {
   readonly jobs: (ClaimedJob & { readonly visibleAt: Date })[]
@@ -25,47 +38,64 @@ export type Work = {
 
 export function decodeWork(rows: readonly unknown[][]): Work {
   const jobs: Work['jobs'] = []
+  const payloads = new Map<JobId, unknown>()
   const stale: RunRef[] = []
   const cancelled: RunRef[] = []
-  let now = new Date(0)
-  let nextDue: Date | null = null
-  let unseen = ALL_SEEN
+  let [now, nextDue, unseen]: [Date, Date | null, Unseen] = [new Date(0), null, ALL_SEEN]
   for (const row of rows) {
-    const kind = row[AT.kind]
-    if (kind === 'j') jobs.push(claimedJob(row))
-    else if (kind === 's') stale.push(runOf(row))
-    else if (kind === 'x') cancelled.push(runOf(row))
-    else {
-      now = row[AT.visibleAt] as Date
-      nextDue = row[AT.runAt] as Date | null
-      unseen = (row[AT.extras] as Unseen | null) ?? ALL_SEEN
-    }
+    const [kind, id, run, ...[time, due, text, data]] = row as unknown as WorkRow
+    if (kind === 'j') for (const job of text.split(BETWEEN_JOBS)) jobs.push(claimedJob(job, payloads))
+    else if (kind === 'p') payloads.set(id, data)
+    else if (kind === 's') stale.push({ id, run })
+    else if (kind === 'x') cancelled.push({ id, run })
+    else [now, nextDue, unseen] = [time, due, (data as Unseen | null) ?? ALL_SEEN]
   }
   sortLevels(jobs)
   return { jobs, stale, ...(cancelled.length > 0 && { cancelled }), now, nextDue, unseen }
 }
 
-function runOf(row: WorkRow): RunRef {
-  return { id: row[AT.id] as JobId, run: row[AT.run] as number }
+function claimedJob(text: string, payloads: ReadonlyMap<JobId, unknown>): Work['jobs'][number] {
+  const fields = text.split(BETWEEN_FIELDS)
+  const at = (field: WorkField) => fields[AT[field]] ?? ''
+  const [id, payload, extras] = [copied(at('id')) as JobId, fields[AT.payload], at('extras')]
+  const visibleAt = parseTime(at('visibleAt'))
+  return {
+    ...(extras === '' ? NO_EXTRAS : (JSON.parse(extras) as Extras)),
+    id,
+    run: Number(at('run')),
+    queue: shared(at('queue')),
+    topic: shared(at('topic')),
+    payload: payload === undefined ? (payloads.get(id) ?? null) : JSON.parse(payload),
+    priority: Number(at('priority')),
+    runAt: timeOr(at('runAt'), visibleAt),
+    visibleAt,
+    created: timeOr(at('created'), visibleAt),
+    retries: Number(at('retries')),
+    maxRetries: Number(at('maxRetries')),
+    crashes: Number(at('crashes')),
+    timeoutMs: Number(at('timeoutMs')),
+  }
 }
 
-function claimedJob(row: WorkRow): Work['jobs'][number] {
-  return {
-    ...((row[AT.extras] as Extras | null) ?? NO_EXTRAS),
-    id: row[AT.id] as Job['id'],
-    run: row[AT.run] as Job['run'],
-    queue: row[AT.queue] as Job['queue'],
-    topic: row[AT.topic] as Job['topic'],
-    payload: row[AT.payload],
-    priority: row[AT.priority] as Job['priority'],
-    runAt: row[AT.runAt] as Date,
-    visibleAt: row[AT.visibleAt] as Date,
-    created: row[AT.created] as Date,
-    retries: row[AT.retries] as Job['retries'],
-    maxRetries: row[AT.maxRetries] as Job['maxRetries'],
-    crashes: row[AT.crashes] as Job['crashes'],
-    timeoutMs: row[AT.timeoutMs] as Job['timeoutMs'],
-  }
+/** A part of a string keeps all of it in memory: here, the text of hundreds of jobs. */
+function copied(part: string): string {
+  return ` ${part}`.slice(1)
+}
+
+/** Names of queues and topics, of which a worker has few. */
+const names = new Map<string, string>()
+
+function shared(part: string): string {
+  const known = names.get(part)
+  if (known !== undefined) return known
+  if (names.size >= MOST_NAMES) names.clear()
+  const name = copied(part)
+  names.set(name, name)
+  return name
+}
+
+function timeOr(text: string, fallback: Date): Date {
+  return text === '' ? new Date(fallback) : parseTime(text)
 }
 
 /** Claim order within each run of rows of one queue and priority, which come in the order of the table. */

@@ -1,7 +1,7 @@
 // Written by prisma/generate.ts from prisma/postgres/functions. Do not edit.
 
 /** The functions that this build calls: `migrate` installs them. */
-export const FUNCTION_SET = '641c5f34'
+export const FUNCTION_SET = '0efbdc82'
 
 export type FunctionName =
   | 'after_finish'

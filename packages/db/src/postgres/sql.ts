@@ -253,14 +253,19 @@ function settleValues(settlements: readonly Settlement[]): unknown[] {
     }
   }
   return [
-    ids,
-    runs,
+    plainArray(ids),
+    plainArray(runs),
     anyResult ? results : null,
     others.length ? JSON.stringify(others) : null,
     bigIds,
     bigRuns,
     bigData,
   ]
+}
+
+/** An array of ids or numbers as Postgres reads it: `pg` would quote and escape each of them. */
+function plainArray(items: readonly (string | number)[]): string {
+  return `{${items.join(',')}}`
 }
 
 function otherOutcome(settlement: Exclude<Settlement, { kind: 'complete' }>) {
