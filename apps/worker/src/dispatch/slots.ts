@@ -155,9 +155,7 @@ export class Slots {
   #start(owned: OwnedRun, now: number): void {
     const { runs, executor } = this.#options
     runs.start(owned, now)
-    const run = executor.start(owned.job)
-    owned.run = run
-    void run.ended.then((ending) => this.#ended(owned, ending))
+    owned.run = executor.start(owned.job, (ending) => this.#ended(owned, ending))
   }
 
   #ended(owned: OwnedRun, { settlement, abandoned }: Ending): void {

@@ -5,14 +5,14 @@ import { type Logger, type Runtime, systemRuntime } from '@oncue/runtime'
 import { Isolates } from '../isolate/isolates.ts'
 import { JobEvents } from './job-events.ts'
 import { compose, type Middleware } from './middleware.ts'
-import { JobRun, type Run } from './run.ts'
+import { type Ending, JobRun, type OnEnd, type Run } from './run.ts'
 
 export type { AbortReason } from './abort.ts'
 export type { Ending, Run } from './run.ts'
 
 export interface Executor {
   /** Starts a job at once. Called tens of thousands of times a second. */
-  start(job: ClaimedJob): Run
+  start(job: ClaimedJob, onEnd?: OnEnd): Run
   /** Writes the events that are left and ends child processes. */
   close(): Promise<void>
 }
@@ -40,10 +40,10 @@ export function createExecutor(options: ExecutorOptions): Executor {
   const isolates = options.inline ? undefined : createIsolates(registry, options.modules, runtime)
   const surroundings = { ...options, runtime, events, isolates, call: compose(middleware) }
   return {
-    start(job) {
+    start(job, onEnd) {
       const worker = registry.get(job.topic)
-      if (!worker) return unknownTopic(job, log)
-      return new JobRun(job, worker, surroundings)
+      if (!worker) return unknownTopic(job, log, onEnd)
+      return new JobRun(job, worker, surroundings, onEnd)
     },
     async close() {
       await Promise.all([events.close(), isolates?.close()])
@@ -67,12 +67,11 @@ function createIsolates(
 }
 
 /** Should not happen, since claims name their topics. Another worker may know the topic. */
-function unknownTopic(job: ClaimedJob, log: Logger): Run {
+function unknownTopic(job: ClaimedJob, log: Logger, onEnd: OnEnd | undefined): Run {
   const { id, run, topic } = job
   log.error({ job: id, topic, run }, 'no handler for this topic; the job was released')
-  return {
-    job,
-    abort() {},
-    ended: Promise.resolve({ settlement: { id, run, kind: 'release' }, abandoned: false }),
-  }
+  const ended = Promise.resolve<Ending>({ settlement: { id, run, kind: 'release' }, abandoned: false })
+  // Not before the caller has the run.
+  if (onEnd) void ended.then(onEnd)
+  return { job, abort() {}, ended }
 }

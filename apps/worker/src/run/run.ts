@@ -13,9 +13,12 @@ export interface Run {
   readonly job: ClaimedJob
   /** Aborts ctx.signal. The first reason counts, except that `lost` overrides any other. */
   abort(reason: AbortReason): void
-  /** Resolves once, never rejects. */
+  /** Resolves once, never rejects. Made on first use: a worker listens by `OnEnd`. */
   readonly ended: Promise<Ending>
 }
+
+/** Called once, when a run ends. */
+export type OnEnd = (ending: Ending) => void
 
 export interface Ending {
   /** Null: the run lost its lease, and nothing may be written. */
@@ -38,12 +41,14 @@ export interface RunSurroundings extends Surroundings {
 /** Starts when it is made. */
 export class JobRun implements Run, RunView {
   readonly job: ClaimedJob
-  readonly ended: Promise<Ending>
+  readonly #onEnd: OnEnd | undefined
   readonly #worker: Worker
   readonly #around: RunSurroundings
   readonly #context: RunContext
   readonly #timeout: Timer
-  #resolve: (ending: Ending) => void = () => {}
+  #ending: Ending | undefined
+  #ended: Promise<Ending> | undefined
+  #resolve: OnEnd | undefined
   #isolated: Isolated | undefined
   /** Ends the wait for the handler, and then the wait for its events. */
   #patience: Timer | undefined
@@ -56,13 +61,11 @@ export class JobRun implements Run, RunView {
   #goOn: (() => void) | undefined
   #isHurried = false
 
-  constructor(job: ClaimedJob, worker: Worker, around: RunSurroundings) {
+  constructor(job: ClaimedJob, worker: Worker, around: RunSurroundings, onEnd?: OnEnd) {
     this.job = job
     this.#worker = worker
     this.#around = around
-    this.ended = new Promise((resolve) => {
-      this.#resolve = resolve
-    })
+    this.#onEnd = onEnd
     this.#timeout = around.runtime.after(job.timeoutMs, () => this.abort('timeout'))
 
     let payload = job.payload
@@ -87,6 +90,14 @@ export class JobRun implements Run, RunView {
       (value) => this.#end({ how: 'returned', value }),
       (error) => this.#end({ how: unfit && unfit.error === error ? 'unfit' : 'threw', error }),
     )
+  }
+
+  get ended(): Promise<Ending> {
+    this.#ended ??= new Promise((resolve) => {
+      if (this.#ending) resolve(this.#ending)
+      else this.#resolve = resolve
+    })
+    return this.#ended
   }
 
   /** Created on first use: most handlers do not use it. */
@@ -176,6 +187,8 @@ export class JobRun implements Run, RunView {
       retry,
     })
     if (!settlement) this.#around.log.warn(fieldsOf(this.job), 'run lost its lease; its result was discarded')
-    this.#resolve({ settlement, abandoned: end.how === 'ignored' && !this.#isolated })
+    this.#ending = { settlement, abandoned: end.how === 'ignored' && !this.#isolated }
+    this.#resolve?.(this.#ending)
+    this.#onEnd?.(this.#ending)
   }
 }
