@@ -4,7 +4,7 @@ import { readCommonConfig } from '@oncue/db'
 import { list, logLevel, readEnvironment, text, whole, wrongSetting } from '@oncue/db/environment'
 import { parseDuration } from '@oncue/runtime'
 import { z } from 'zod'
-import { serviceSchema } from './service.ts'
+import { serviceSchema, versionSchema } from './service.ts'
 
 const DURATION = '500ms, 30s, 5m, 2h, 7d, or milliseconds'
 
@@ -27,6 +27,7 @@ const schema = z.object({
   ONCUE_URL: text,
   ONCUE_IMPORT: list,
   ONCUE_SERVICE: text.pipe(serviceSchema.optional()),
+  ONCUE_VERSION: text.pipe(versionSchema.optional()),
   ONCUE_QUEUES: list,
   ONCUE_CONCURRENCY: whole(1, 1_000),
   ONCUE_POLL_INTERVAL: duration,
@@ -56,6 +57,8 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env, cwd = process.c
     imports: values.ONCUE_IMPORT ?? [],
     /** The service that this worker belongs to. */
     service: values.ONCUE_SERVICE,
+    /** The release of that service. */
+    version: values.ONCUE_VERSION,
     queues: values.ONCUE_QUEUES,
     concurrency: values.ONCUE_CONCURRENCY ?? DEFAULTS.concurrency,
     pollMs: values.ONCUE_POLL_INTERVAL ?? DEFAULTS.pollMs,

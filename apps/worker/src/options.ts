@@ -19,7 +19,8 @@ import { type Logger, type Runtime, systemRuntime } from '@oncue/runtime'
 import { z } from 'zod'
 import type { MaintenanceOptions } from './maintenance/maintenance.ts'
 import type { Middleware } from './run/middleware.ts'
-import { defaultService, serviceSchema } from './service.ts'
+import { defaultService, serviceSchema, versionSchema } from './service.ts'
+import { VERSION } from './version.ts'
 
 /**
  * Called when a job has failed permanently: no retries were left, or no retry would help. `job.payload` is the stored one.
@@ -40,6 +41,11 @@ export interface WorkerOptions {
    * package.json.
    */
   readonly service?: string | undefined
+  /**
+   * The release of your code: a version, a tag or a commit. Charts mark when the first worker of a new one started.
+   * Default: the version of Oncue.
+   */
+  readonly version?: string | undefined
   /** In order of preference. Default: the queues that the definitions name, then `default`. */
   readonly queues?: readonly string[] | undefined
   /** How many jobs run at once, 1 to 1,000. Default: 10. */
@@ -79,6 +85,7 @@ export interface Settings {
   readonly registry: Registry
   readonly modules: readonly string[]
   readonly service: string
+  readonly version: string
   readonly queues: readonly string[]
   readonly concurrency: number
   readonly pollMs: number
@@ -102,6 +109,7 @@ const DAY_MS = 86_400_000
 
 const checkedSchema = z.object({
   service: serviceSchema.default(() => defaultService()),
+  version: versionSchema.default(VERSION),
   concurrency: z
     .int()
     .min(1)

@@ -10,6 +10,15 @@ export const serviceSchema = z
   .regex(/^[\w@./-]{1,128}$/, `must be ${RULE}`)
   .describe(RULE)
 
+const VERSION_RULE = '1 to 64 printable characters'
+
+/** A release of the service: a version, a tag or the hash of a commit. */
+export const versionSchema = z
+  .string()
+  .trim()
+  .regex(/^[^\p{C}\p{Zl}\p{Zp}]{1,64}$/u, `must be ${VERSION_RULE}`)
+  .describe(VERSION_RULE)
+
 /** The name of all services without one. */
 export const UNNAMED_SERVICE = 'default'
 

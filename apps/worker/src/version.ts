@@ -4,5 +4,5 @@ const manifest = JSON.parse(readFileSync(new URL('../package.json', import.meta.
   version: string
 }
 
-/** The version of this package, shown in `workers`. */
+/** The version of this package. */
 export const VERSION: string = manifest.version

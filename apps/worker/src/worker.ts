@@ -95,7 +95,7 @@ export class WorkerService implements RunningWorker {
         pid: process.pid,
         queues: [...settings.queues],
         concurrency,
-        version: VERSION,
+        version: settings.version,
       },
       leaseMs,
       abandonMs,
@@ -152,7 +152,7 @@ export class WorkerService implements RunningWorker {
   }
 
   async #startParts(): Promise<void> {
-    const { store, registry, service, queues, concurrency, leaseMs } = this.#settings
+    const { store, registry, service, version, queues, concurrency, leaseMs } = this.#settings
     await store.announce(announcements(registry), { worker: this.id, service })
     this.#assertStarting()
     const { visible } = await this.#lease.start()
@@ -171,7 +171,7 @@ export class WorkerService implements RunningWorker {
       this.#log.warn({ leaseMs }, message)
     }
     const topics = registry.topics()
-    this.#log.info({ version: VERSION, service, queues, topics, concurrency }, 'worker started')
+    this.#log.info({ version, oncue: VERSION, service, queues, topics, concurrency }, 'worker started')
   }
 
   /** The lease last: until then runs may still have to be settled, and others must not take them over. */

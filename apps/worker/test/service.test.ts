@@ -1,9 +1,11 @@
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { afterEach, beforeEach, expect, it, test } from 'vitest'
 import { readConfig } from '../src/config.ts'
 import { defaultService } from '../src/service.ts'
+import { VERSION } from '../src/version.ts'
+import { describeBoth } from './harness.ts'
 
 let folder: string
 beforeEach(async () => {
@@ -34,4 +36,38 @@ test('ONCUE_SERVICE names it, and a wrong name is refused', () => {
   expect(() => readConfig({ ONCUE_SERVICE: 'two words' })).toThrow(
     'ONCUE_SERVICE=two words must be 1 to 128 letters, digits and _ . - / @',
   )
+})
+
+test('ONCUE_VERSION names its release, and a wrong one is refused', () => {
+  expect(readConfig({}).version).toBeUndefined()
+  expect(readConfig({ ONCUE_VERSION: ' 2026.11.18 (b173c1c) ' }).version).toBe('2026.11.18 (b173c1c)')
+  for (const wrong of ['a'.repeat(65), 'two\nlines', ' ', 'a\u200bb']) {
+    expect(() => readConfig({ ONCUE_VERSION: wrong })).toThrow('must be 1 to 64 printable characters')
+  }
+})
+
+describeBoth('a worker', (bench) => {
+  const workers = { hello: () => 'hello' }
+
+  it('is listed with the version of its code, or with that of Oncue', async () => {
+    const store = await bench.open()
+    const own = await bench.start({ store, workers, version: 'b173c1c' })
+    const unnamed = await bench.start({ store, workers })
+    const listed = new Map((await store.workers()).map(({ id, version }) => [id, version]))
+    expect(listed).toEqual(
+      new Map([
+        [own.id, 'b173c1c'],
+        [unnamed.id, VERSION],
+      ]),
+    )
+    await own.stop()
+    const ended = (await store.workers({ ended: true })).find(({ id }) => id === own.id)
+    expect(ended?.version).toBe('b173c1c')
+  })
+
+  it('does not start with a version that cannot be shown', async () => {
+    const store = await bench.open()
+    const starting = bench.start({ store, workers, version: 'a'.repeat(65) })
+    await expect(starting).rejects.toThrow('options.version: must be 1 to 64 printable characters')
+  })
 })

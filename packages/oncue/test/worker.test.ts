@@ -4,6 +4,7 @@ import { openStore, rollback, type Store, showDatabase } from '@oncue/db'
 import { createDatabase, DIALECTS, holdWrites, type TestDatabase } from '@oncue/db/testing'
 import { createFolder, eventually, type Folder, type Program } from '@oncue/testing'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { VERSION } from '../src/version.ts'
 import { run, start } from './harness.ts'
 
 /** `hold` waits for a file, or for its signal; `forever` for its signal alone. */
@@ -90,6 +91,22 @@ describe.each(DIALECTS)('a worker process on %s', (dialect) => {
     await eventually(async () => expect(await statusOf(id)).toBe('completed'))
     expect(await process.stop('SIGTERM')).toBe(0)
     expect(await store.workers()).toEqual([])
+  })
+
+  test('registers the version of its code, from the flag before the variable', async () => {
+    const versions = async () => (await store.workers()).map(({ version }) => version)
+    const named = worker(['--release', '2.4.0'], { ONCUE_VERSION: '2.3.0' })
+    expect(await named.said('worker started')).toMatchObject({ version: '2.4.0', oncue: VERSION })
+    expect(await versions()).toEqual(['2.4.0'])
+    expect(await named.stop('SIGTERM')).toBe(0)
+
+    const byVariable = worker([], { ONCUE_VERSION: '2.3.0' })
+    await byVariable.said('worker started')
+    expect(await versions()).toEqual(['2.3.0'])
+
+    const wrong = await once('--release', 'x'.repeat(65))
+    expect(wrong.code).toBe(2)
+    expect(wrong.stderr).toContain('It must be 1 to 64 printable characters.')
   })
 
   describe('asked to stop while it starts, ends with 0', () => {

@@ -1,8 +1,9 @@
 import { type Call, implement, refuse, toDuration, toList, toWhole } from '@oncue/db/cli'
 import { splitList } from '@oncue/db/environment'
 import type { Command } from 'commander'
+import type { z } from 'zod'
 import { type Config, readConfig } from '../config.ts'
-import { serviceSchema } from '../service.ts'
+import { serviceSchema, versionSchema } from '../service.ts'
 
 /** The command that runs a worker, as `oncue worker` and as `oncue-worker`. Loads no worker until it is called. */
 
@@ -11,6 +12,7 @@ export { type Config, readConfig }
 export interface WorkerCommandOptions {
   readonly import?: string[]
   readonly service?: string
+  readonly release?: string
   readonly queues?: string[]
   readonly concurrency?: number
   readonly once?: true
@@ -52,7 +54,12 @@ export function declareWorker(command: Command): Command {
     .option(
       '--service <name>',
       'the service that owns the schedules in code; default: the name in package.json  [ONCUE_SERVICE]',
-      toService,
+      checkedBy(serviceSchema),
+    )
+    .option(
+      '--release <version>',
+      'the release of your code, which charts mark; default: the version of Oncue  [ONCUE_VERSION]',
+      checkedBy(versionSchema),
     )
     .option(
       '--queues <names>',
@@ -85,7 +92,9 @@ export function declareWorker(command: Command): Command {
   }).addHelpText('after', EXIT_CODES)
 }
 
-function toService(text: string): string {
-  const parsed = serviceSchema.safeParse(text)
-  return parsed.success ? parsed.data : refuse(`It ${parsed.error.issues[0]?.message}.`)
+function checkedBy(schema: z.ZodType<string>): (text: string) => string {
+  return (text) => {
+    const parsed = schema.safeParse(text)
+    return parsed.success ? parsed.data : refuse(`It ${parsed.error.issues[0]?.message}.`)
+  }
 }

@@ -78,6 +78,7 @@ export async function runModules(
           workers: modules.workers,
           modules: modules.urls,
           service: options.service ?? config.service,
+          version: options.release ?? config.version,
           queues: options.queues ?? config.queues,
           concurrency: options.concurrency ?? config.concurrency,
           pollMs: options.poll ?? config.pollMs,
