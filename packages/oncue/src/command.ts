@@ -1,4 +1,5 @@
 import { hostname, userInfo } from 'node:os'
+import { createInterface } from 'node:readline/promises'
 import { openStore, type Store } from '@oncue/db'
 import { type Call as CallOf, implement as implementIn, type Output } from '@oncue/db/cli'
 import { formatDuration, systemRuntime } from '@oncue/runtime'
@@ -33,6 +34,26 @@ export function withStore<Options>(
     })
 }
 
+/** A question is open: progress would overwrite it. */
+let isAsking = false
+
+export const canAsk = () => process.stdin.isTTY && process.stderr.isTTY
+
+export async function ask(
+  question: string,
+  input: NodeJS.ReadableStream = process.stdin,
+  output: NodeJS.WritableStream = process.stderr,
+): Promise<boolean> {
+  const terminal = createInterface({ input, output })
+  isAsking = true
+  try {
+    return /^y(es)?$/i.test((await terminal.question(`${question} [y/N] `)).trim())
+  } finally {
+    isAsking = false
+    terminal.close()
+  }
+}
+
 /** After a second, people at a terminal see that the command is still working. */
 export async function withProgress<T>(
   label: string,
@@ -44,6 +65,7 @@ export async function withProgress<T>(
   let said = ''
   let isShown = false
   const timer = systemRuntime.every(1_000, () => {
+    if (isAsking) return
     isShown = true
     const line = `${label}${said} … ${formatDuration(systemRuntime.monotonic() - started)}`
     terminal.write(`\r\x1b[2K${line.slice(0, terminal.columns - 1)}`)

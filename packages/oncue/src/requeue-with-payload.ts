@@ -1,5 +1,4 @@
 import { readFile } from 'node:fs/promises'
-import { createInterface } from 'node:readline/promises'
 import { text } from 'node:stream/consumers'
 import { type JobId, OncueError } from '@oncue/core'
 import { encodeJson, formatPath } from '@oncue/core/internal'
@@ -7,7 +6,7 @@ import { diffJson, type JsonChange } from '@oncue/core/wire'
 import type { Store } from '@oncue/db'
 import { count, EXIT, type Output, plain } from '@oncue/db/cli'
 import { toJson } from './arguments.ts'
-import type { Call } from './command.ts'
+import { ask, type Call, canAsk } from './command.ts'
 
 interface Options {
   readonly payload?: string
@@ -24,7 +23,7 @@ const MAX_PATHS = 20
 /** `requeue <id> --payload …`: shows what would change, and does it after a yes. */
 export async function requeueWithPayload(
   store: Store,
-  { options }: Call<Options>,
+  { options, note }: Call<Options>,
   ids: readonly JobId[],
 ): Promise<Output> {
   const [id] = ids
@@ -35,18 +34,23 @@ export async function requeueWithPayload(
   const payload = encodeJson(await readPayload(options.payload ?? ''), 'payload')
   const job = await store.get(id)
   if (!job) throw new OncueError('JOB_NOT_FOUND', `There is no job ${id}`)
+  const { createPayloadValidation } = await import('@oncue/api/payload-validation')
+  const validation = createPayloadValidation({
+    store,
+    log: { warn: (_, message) => note(`note: ${message}`) },
+  })
+  await validation.check(job.topic, JSON.parse(payload), 'reject')
   const diff = diffJson(job.payload, JSON.parse(payload), MAX_CHANGES)
   const changes = diff.changes.map((change) => ({ ...change, path: formatPath('payload', change.path) }))
   const shown = changes.length > 0 ? changes.flatMap(linesOf).join('\n') : 'The payload is the same.'
   const lines = diff.more > 0 ? `${shown}\nand ${count(diff.more, 'more change')}` : shown
-  const isWanted = options.yes ?? (await ask(`${lines}\nRequeue ${job.topic} ${id} with this payload?`))
+  const asks = !options.json && canAsk()
+  const isWanted =
+    options.yes ?? (asks && (await ask(`${lines}\nRequeue ${job.topic} ${id} with this payload?`)))
   const json = { id, changes, more: diff.more }
   if (!isWanted)
     return {
-      text:
-        options.json || !canAsk()
-          ? `${lines}\nadd --yes to requeue the job with this payload`
-          : 'nothing was changed',
+      text: asks ? 'nothing was changed' : `${lines}\nadd --yes to requeue the job with this payload`,
       json: { ...json, done: 0 },
       exit: EXIT.usage,
     }
@@ -56,19 +60,7 @@ export async function requeueWithPayload(
   const paths = [...fields].slice(0, MAX_PATHS)
   await store.requeueWithPayload({ id, run, updated, payload, by: options.by, paths })
   return { text: `${options.yes ? `${lines}\n` : ''}1 job requeued`, json: { ...json, done: 1 } }
-
-  async function ask(question: string): Promise<boolean> {
-    if (options.json || !canAsk()) return false
-    const terminal = createInterface({ input: process.stdin, output: process.stderr })
-    try {
-      return /^y(es)?$/i.test((await terminal.question(`${question} [y/N] `)).trim())
-    } finally {
-      terminal.close()
-    }
-  }
 }
-
-const canAsk = () => process.stdin.isTTY && process.stderr.isTTY
 
 async function readPayload(given: string): Promise<unknown> {
   const json =

@@ -1,4 +1,6 @@
+import { spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
+import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import { prepareJob } from '@oncue/core'
 import { openStore, type Store } from '@oncue/db'
@@ -124,6 +126,27 @@ export async function callAloud(args: readonly string[], hear: (text: string) =>
 /** One call of `oncue` in a process of its own, to its end. Its environment has only the given variables. */
 export const run = (args: readonly string[], options?: RunOptions): Promise<Outcome> =>
   runProgramFile(PROGRAM, args, options)
+
+/** One call of `oncue` on a pseudo-terminal, which answers its question. Returns what the terminal shows. */
+export async function runOnTerminal(
+  args: readonly string[],
+  question: string,
+  answer: string,
+): Promise<{ code: number; output: string }> {
+  const command = [process.execPath, PROGRAM, ...args]
+  const quoted = command.map((word) => `'${word.replaceAll("'", `'\\''`)}'`).join(' ')
+  // The two programs of this name take the command in their own way.
+  const asked = process.platform === 'linux' ? ['-qec', quoted, '/dev/null'] : ['-q', '/dev/null', ...command]
+  const child = spawn('/usr/bin/script', asked, { env: { TERM: 'dumb', NO_COLOR: '1' }, stdio: 'pipe' })
+  let output = ''
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    const wasAsked = output.includes(question)
+    output += text.replaceAll('\r\n', '\n')
+    if (!wasAsked && output.includes(question)) child.stdin.write(`${answer}\n`)
+  })
+  const [code] = await once(child, 'close')
+  return { code, output }
+}
 
 /** `oncue worker`, or another command that keeps running and logs JSON. */
 export const start = (args: readonly string[], env: Record<string, string>, cwd?: string): Program =>

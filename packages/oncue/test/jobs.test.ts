@@ -1,9 +1,11 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { PassThrough } from 'node:stream'
 import { prepareJob } from '@oncue/core'
-import { expect, onTestFinished, test } from 'vitest'
-import { call, describeBoth, ERROR, WORKER } from './harness.ts'
+import { expect, onTestFinished, test, vi } from 'vitest'
+import { ask, withProgress } from '../src/command.ts'
+import { call, describeBoth, ERROR, runOnTerminal, WORKER } from './harness.ts'
 
 describeBoth('commands on jobs', (bench) => {
   test('list filters and pages', async () => {
@@ -286,4 +288,60 @@ describeBoth('requeue with another payload', (bench) => {
     const filtered = await call('requeue', '--topic', 'mail', '--payload', '{}', '--json', '--url', bench.url)
     expect(JSON.parse(filtered.stdout).error).toMatchObject({ code: 'INVALID_INPUT' })
   })
+
+  test('refuses a payload that does not fit the schema of the topic, and changes nothing', async () => {
+    const input = { type: 'object', properties: { user: { type: 'number' } }, required: ['user'] }
+    await bench.store.announce([{ topic: 'mail', input, output: {}, policy: {} }])
+    const id = await bench.failOne()
+    const edit = (payload: string, ...more: string[]) =>
+      call('requeue', id, '--payload', payload, '--url', bench.url, ...more)
+    const wrong = await edit('{"user":"seven"}', '--yes')
+    expect(wrong.code).toBe(2)
+    expect(wrong.stderr).toContain('payload.user: must be number (schema of mail)')
+    expect((await edit('{}')).stderr).toContain('payload.user: is missing (schema of mail)')
+    const job = await bench.json(['show', id])
+    expect(job).toMatchObject({ status: 'failed', payload: { user: 7 } })
+    expect(job.events).not.toContainEqual(expect.objectContaining({ type: 'payload_changed' }))
+    expect((await edit('{"user":8}', '--yes')).code).toBe(0)
+  })
+
+  test('checks nothing against a schema that cannot be used, and says so', async () => {
+    await bench.store.announce([{ topic: 'mail', input: { type: 'nothing' }, output: {}, policy: {} }])
+    const id = await bench.failOne()
+    const { code, stderr } = await call('requeue', id, '--payload', '{}', '--yes', '--url', bench.url)
+    expect([code, stderr]).toEqual([0, expect.stringContaining('note: announced schema does not compile')])
+  })
+
+  test('asks on a terminal: only y or yes requeues', async () => {
+    const id = await bench.failOne()
+    const args = ['requeue', id, '--payload', '{"user":8}', '--url', bench.url]
+    const question = `Requeue mail ${id} with this payload? [y/N] `
+    for (const answer of ['', 'yesterday']) {
+      const { code, output } = await runOnTerminal(args, question, answer)
+      expect([code, output]).toEqual([2, expect.stringContaining('- payload.user: 7\n+ payload.user: 8\n')])
+      expect(output).toContain('nothing was changed')
+      expect(await bench.json(['show', id])).toMatchObject({ status: 'failed', payload: { user: 7 } })
+    }
+    const { code, output } = await runOnTerminal(args, question, 'Y')
+    expect([code, output]).toEqual([0, expect.stringContaining('1 job requeued')])
+    expect(await bench.json(['show', id])).toMatchObject({ status: 'pending', payload: { user: 8 } })
+  })
+})
+
+test('a question stays on the terminal while it waits for its answer', async () => {
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
+  onTestFinished(() => {
+    vi.useRealTimers()
+    vi.restoreAllMocks()
+    process.stderr.isTTY = isTTY
+  })
+  const { isTTY } = process.stderr
+  process.stderr.isTTY = true
+  const write = vi.spyOn(process.stderr, 'write').mockReturnValue(true)
+  const [input, output] = [new PassThrough(), new PassThrough()]
+  const answered = withProgress('requeue', () => ask('Sure?', input, output))
+  vi.advanceTimersByTime(5_000)
+  expect(write).not.toHaveBeenCalled()
+  input.write('yes\n')
+  expect(await answered).toBe(true)
 })
