@@ -261,18 +261,54 @@ export function describeActions(dialect: Dialect): void {
       expect(await store.stats()).toMatchObject({ pending: 2, cancelled: 4 })
     })
 
-    it('cancels what waited or ran at that moment, and nothing that began to run later', async () => {
+    it('cancels what waited or ran at that moment, also what moved between the two since', async () => {
       const store = await bench.openWithClock()
-      await store.enqueue(someJobs(4))
-      await store.claim(claiming({ limit: 1 }))
+      const statuses = ['pending', 'processing'] as const
+      const target = { status: [...statuses] }
+      const ids = await store.enqueue(someJobs(4))
+      const ran = (await store.claim(claiming({ limit: 1 }))).jobs
       const asOf = bench.clock.now()
       bench.clock.advance(1)
-      await store.claim(claiming({ limit: 1 }))
+      const begun = (await store.claim(claiming({ limit: 1 }))).jobs
+      await store.heartbeat({ worker: WORKER, leaseMs: MINUTE, runs: begun })
+      await store.settle(ran.map((job) => ({ ...job, kind: 'retry', delayMs: MINUTE, error: anError })))
       await store.enqueue(someJobs(2))
-      const statuses = ['pending', 'processing'] as const
-      expect((await store.list({ status: [...statuses] })).total).toBe(6)
-      expect(await store.cancel({ status: [...statuses] }, { asOf })).toEqual({ done: 3, skipped: {} })
-      expect(await store.stats()).toMatchObject({ pending: 2, processing: 2, cancelled: 2 })
+      expect((await store.list(target)).total).toBe(6)
+      expect(await store.bulkOperations.count(target, asOf)).toEqual({ total: 4, totalIsExact: true })
+      expect(await store.cancel(target, { asOf })).toEqual({ done: 4, skipped: {} })
+      expect(await store.stats()).toMatchObject({ pending: 2, processing: 1, cancelled: 3 })
+      for (const id of ids) expect((await typesOf(store, id)).at(-1)).toMatch(/^cancel/)
+    })
+
+    it('by several statuses leaves alone what was requeued after that moment', async () => {
+      const store = await bench.openWithClock()
+      const [again = '', runsAgain = ''] = await fail(store, 2)
+      await store.enqueue([aJob({ priority: -1 })])
+      const asOf = bench.clock.now()
+      bench.clock.advance(1)
+      await store.requeue([runsAgain])
+      expect((await store.claim(claiming({ limit: 1 }))).jobs).toMatchObject([{ id: runsAgain }])
+      await store.requeue([again])
+      expect(await store.cancel({ status: ['pending', 'processing'] }, { asOf })).toEqual({
+        done: 1,
+        skipped: {},
+      })
+      expect(await store.stats()).toMatchObject({ pending: 1, processing: 1, cancelled: 1 })
+    })
+
+    it('by several statuses and an error leaves alone what failed with it after that moment', async () => {
+      const store = await bench.openWithClock()
+      const retry = async () => {
+        const { jobs } = await store.claim(claiming())
+        await store.settle(jobs.map((job) => ({ ...job, kind: 'retry', delayMs: 0, error: anError })))
+      }
+      await store.enqueue(someJobs(1))
+      const asOf = bench.clock.now()
+      bench.clock.advance(1)
+      await retry()
+      const { fingerprint } = anError
+      const filter = { fingerprint, status: ['pending' as const, 'processing' as const] }
+      expect(await store.cancel(filter, { asOf })).toEqual({ done: 0, skipped: {} })
     })
 
     it('requeues by the text of the error, over many batches, what failed with it by then', async () => {

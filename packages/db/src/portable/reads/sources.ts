@@ -258,10 +258,18 @@ function asItWas(filter: JobFilter, asOf: Date): Fragment[] {
   const [only] = statuses?.length === 1 ? statuses : []
   if (only === 'processing') return [begun]
   if (only !== undefined) return [q`x.updated <= ${asOf}`]
-  if (statuses?.length)
+  const runsOrWaits = statuses?.includes('pending') && statuses.includes('processing')
+  if (statuses?.length && !runsOrWaits)
     return [q`case when x.status = 'processing' then ${begun} else x.updated <= ${asOf} end`]
-  if (fingerprint === undefined && errorText === undefined) return []
-  return [q`(x.status = 'processing' and ${begun} or x.updated <= ${asOf})`]
+  const unchanged = q`x.status = 'processing' and ${begun} or x.updated <= ${asOf}`
+  if (fingerprint !== undefined || errorText !== undefined) return [q`(${unchanged})`]
+  if (!runsOrWaits) return []
+  // Jobs move between waiting and running all the time, and match in both. As a scalar subquery: of `exists` Postgres
+  // may make a scan of all events.
+  return [
+    q`(${unchanged} or (select 1 from {events} e where e.job_id = x.id and e.type = 'requeued'
+      and e.created > ${asOf} limit 1) is null)`,
+  ]
 }
 
 const byteOf = (queue: string) => `(hashtext(${queue}) >> 24)::"char"`
