@@ -453,7 +453,7 @@ export const ROUTE_CALLS: Readonly<Record<string, RouteCall>> = {
     body: () => ({
       ...{ action: 'requeue', filter: { status: 'failed', queue: 'none' }, as_of: '2026-01-08T12:00:00Z' },
       ...{ expected_count: 0, idempotency_key: randomUUID(), spread_seconds: 3_600 },
-      canary: { count: 5, maxFailed: 0 },
+      canary: { count: 5, max_failed: 0 },
     }),
     required: ['action', 'filter', 'as_of', 'expected_count', 'idempotency_key'],
     free: ['idempotency_key'],

@@ -81,8 +81,14 @@ export const restPreviewRequestSchema = asRest(previewRequestSchema, {
   filter,
   asOf: restTimeSchema.optional().describe('default: now'),
 })
+const canary = asRest(bulkOperationRequestSchema.shape.canary.unwrap(), {}, 'snake_case')
 export const restBulkOperationRequestSchema = asRest(bulkOperationRequestSchema, {
   filter,
+  canary: canary
+    .optional()
+    .describe(
+      'do these first: go on by itself when they complete, stop when more than max_failed fail again',
+    ),
   asOf: restTimeSchema.describe('asOf of the preview: jobs that match later are left alone'),
 })
 

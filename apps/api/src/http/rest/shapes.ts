@@ -1,6 +1,7 @@
 import { type ErrorCode, type JobId, OncueError } from '@oncue/core'
 import {
   alertSchema,
+  type BulkOperation,
   bulkOperationSchema,
   type enqueueManyResponseSchema,
   errorResponseSchema,
@@ -245,7 +246,29 @@ export const alertQuery = {
   cursor: alertCursor.describe('next_cursor of the previous page'),
 }
 
-export const restBulkOperationSchema = restObject(bulkOperationSchema)
+const { canary, outcomes } = bulkOperationSchema.shape
+
+export const restBulkOperationSchema = restObject(bulkOperationSchema).extend({
+  canary: restObject(canary.unwrap()).nullable(),
+  outcomes: restObject(outcomes.unwrap())
+    .nullable()
+    .describe(outcomes.description ?? ''),
+})
+
+export function toRestBulkOperation({
+  filter,
+  canary,
+  outcomes,
+  ...operation
+}: BulkOperation): Record<string, unknown> {
+  return {
+    ...toRest(operation),
+    filter: toRest(filter),
+    canary: canary && toRest(canary),
+    outcomes: outcomes && toRest(outcomes),
+  }
+}
+
 export const restPreviewSchema = restObject(previewSchema)
 
 export const restBulkOperationPageSchema = z.object({
