@@ -1,6 +1,7 @@
 import { OncueError } from '@oncue/core'
 import { INTERNAL_QUEUE } from '@oncue/core/internal'
-import { describe, expect, it, vi } from 'vitest'
+import { eventually } from '@oncue/testing'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { DIALECTS, errorOf, failJobs, startTestApi } from './harness.ts'
 
 const SCHEMA = { type: 'object', properties: { amount: { type: 'integer' } }, required: ['amount'] }
@@ -141,6 +142,41 @@ describe.each(DIALECTS)('requeue with another payload on %s', (dialect) => {
       ],
     })
     expect(await seen(admin)).toMatchObject({ changes: before })
+  })
+
+  it('masks in the events what is masked later, wherever they are read', async () => {
+    const { api, admin, id, read } = await start({ amount: 1, bank: { DE01: 1 }, 'a "b"': { DE01: 1 } })
+    const payload = { amount: 2, bank: { DE02: 1 }, 'a "b"': { DE02: 1 } }
+    await admin.jobs.requeueWithPayload.mutate({ ...(await read()), payload })
+    const operator = api.client(await api.tokenFor('operator'))
+    const token = await api.tokenFor('viewer')
+    const watch = (client: typeof admin) => {
+      const streamed: unknown[] = []
+      const onData = ({ data }: { data: unknown }) => void streamed.push(data)
+      const subscription = client.jobs.watch.subscribe({ id }, { onData })
+      onTestFinished(() => subscription.unsubscribe())
+      return streamed
+    }
+    const early = watch(operator)
+    await eventually(() => expect(JSON.stringify(early)).toContain('payload.bank.DE01'))
+    early.length = 0
+
+    const { maskedKeys } = (await admin.settings.get.query()).values
+    await admin.settings.set.mutate({ maskedKeys: [...maskedKeys, 'bank', 'b'] })
+    const changed = { type: 'payload_changed', data: { paths: ['payload.bank.DE03'] } }
+    await api.store.events.append(id, null, [changed])
+    const late = watch(operator)
+    const streamed = [early, late]
+    for (const stream of streamed)
+      await eventually(() => expect(JSON.stringify(stream)).toContain('"paths":["payload.bank"]'))
+
+    const hidden = ['payload.amount', 'payload.bank', 'payload["a \\"b\\""]']
+    const { events } = await operator.jobs.get.query({ id })
+    expect(events.find(({ type }) => type === 'payload_changed')?.data).toMatchObject({ paths: hidden })
+    const listed = await operator.jobs.events.query({ id })
+    const over = await (await api.fetch(`/api/jobs/${id}`, { token })).json()
+    expect(JSON.stringify([events, listed, over.events, streamed])).not.toContain('DE0')
+    expect(JSON.stringify(await admin.jobs.events.query({ id }))).toContain('payload.bank.DE01')
   })
 
   it('keeps no value of a place whose path is too long to keep', async () => {

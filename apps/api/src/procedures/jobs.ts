@@ -53,6 +53,7 @@ import { parsePosition } from '../live/position.ts'
 import { untilFinished } from '../live/until-finished.ts'
 import { watchJob } from '../live/watch-job.ts'
 import { assertMayFilterBy, maskerOf } from '../masking/masker.ts'
+import { showEvent } from '../masking/payload-changes.ts'
 import { actorOf } from './actor.ts'
 import { auditJobs } from './audit-jobs.ts'
 import { enqueue, enqueueMany } from './enqueue.ts'
@@ -133,7 +134,7 @@ export const jobs = {
       await assertMaySee(ctx, id, job)
       const mask = await maskerOf(ctx)
       const { value, masked } = mask(job, ['payload', 'result', 'cursor', 'progress', 'meta', 'events'])
-      return { ...value, masked }
+      return { ...value, events: value.events.map((event) => showEvent(mask, event)), masked }
     },
     rest: [
       {
@@ -186,7 +187,7 @@ export const jobs = {
       if (found.length === 0 && !(await ctx.store.glance([id])).has(id)) throw notFound(id)
       const mask = await maskerOf(ctx)
       const { value, masked } = mask({ events: found }, ['events'])
-      return { ...value, masked }
+      return { events: value.events.map((event) => showEvent(mask, event)), masked }
     },
   }),
 
@@ -272,12 +273,14 @@ export const jobs = {
     output: watchMessageSchema,
     assertMayWatch: (ctx, { id }) => assertMaySee(ctx, id),
     async *watch(ctx, { id: jobId, lastEventId, events }, signal) {
-      const mask = await maskerOf(ctx)
       const from = parsePosition(lastEventId)
       const store = events ? ctx.store : null
       for await (const { id, message } of watchJob(store, ctx.live.states, jobId, from, signal)) {
+        // Each time: the setting may change while the stream is open.
+        const mask = await maskerOf(ctx)
         if (message.type === 'event') {
-          yield { id, message: { type: 'event' as const, event: mask(message.event, ['data']).value } }
+          const event = showEvent(mask, mask(message.event, ['data']).value)
+          yield { id, message: { type: 'event' as const, event } }
         } else {
           yield { id, message: { type: 'state' as const, state: mask(message.state, ['progress']).value } }
         }
