@@ -107,9 +107,9 @@ async function acknowledge({ alertIds, path }, tag) {
   }
 }
 
-/** In a tab that is open, or in a new one. */
+/** In a tab that is open, or in a new one: a tab that was loaded past this worker cannot be navigated. */
 async function show(path) {
-  const [open] = await self.clients.matchAll({ type: 'window', includeUncontrolled: true })
+  const [open] = await self.clients.matchAll({ type: 'window' })
   if (!open) return self.clients.openWindow(path)
   await open.focus()
   return open.navigate(path)

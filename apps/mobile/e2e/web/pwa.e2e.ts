@@ -1,6 +1,7 @@
 import type { CDPSession, Page } from 'playwright-core'
 import { afterAll, expect, it } from 'vitest'
 import { closeBrowser, enter, openWorld, visit } from './harness.ts'
+import type { World } from './world.ts'
 
 afterAll(closeBrowser)
 
@@ -55,6 +56,40 @@ it('opens without a network, says so, and caches no data of the server', async (
 
 it('shows a pushed alert, and acknowledges it from the notification', async () => {
   const world = await openWorld()
+  const { alertId, shown, press } = await receiveAlert(world)
+  await press('ack')
+  await expect.poll(async () => (await world.client.alerts.get({ id: alertId })).state).toBe('acked')
+  await expect
+    .poll(shown)
+    .toMatchObject([{ title: 'Firing · test' }, { title: 'Acknowledged', tag: 'group' }])
+})
+
+it.each([
+  ['its button Open', 'open'],
+  ['the notification itself', ''],
+])('%s leads the open tab to the alert', async (_, action) => {
+  const world = await openWorld()
+  const { page, alertId, press } = await receiveAlert(world)
+  expect(await press(action)).toEqual({ focused: [`${world.url}/`], opened: [] })
+  await page.waitForURL(`${world.url}/alerts/${alertId}`)
+  await page.getByText('mail must run').first().waitFor()
+})
+
+it('opens the alert in a new tab when none is open, and when the open one was loaded past the service worker', async () => {
+  const world = await openWorld()
+  const { page, session, alertId, press } = await receiveAlert(world)
+  const opened = { focused: [], opened: [`/alerts/${alertId}`] }
+  // As Shift and the button of the browser do.
+  await session.send('Page.reload', { ignoreCache: true })
+  await page.waitForFunction(() => navigator.serviceWorker.controller === null)
+  expect(await press('')).toEqual(opened)
+
+  await page.goto('about:blank')
+  expect(await press('open')).toEqual(opened)
+})
+
+/** A browser with the app open, to which an alert was pushed. */
+async function receiveAlert(world: World) {
   const rule = { name: 'mail must run', kind: 'paused', queue: 'mail', threshold: 0, forSeconds: 0 } as const
   await world.client.alerts.createRule(rule)
   await world.client.queues.pause({ queue: 'mail' })
@@ -88,23 +123,43 @@ it('shows a pushed alert, and acknowledges it from the notification', async () =
     },
   ])
 
-  // As the system does when its button is pressed.
-  await worker.evaluate(() => {
-    const [notification] = (globalThis as unknown as Scope).shown
-    const pressed = { notification: { ...notification, close() {} }, action: 'ack', waitUntil() {} }
-    globalThis.dispatchEvent(Object.assign(new Event('notificationclick'), pressed))
-  })
-  await expect.poll(async () => (await world.client.alerts.get({ id: alertId })).state).toBe('acked')
-  await expect
-    .poll(shown)
-    .toMatchObject([{ title: 'Firing · test' }, { title: 'Acknowledged', tag: 'group' }])
-})
+  /**
+   * As the system does when a button of the notification, or the notification itself, is pressed. A browser focuses and
+   * opens tabs only after a real press, so these calls are recorded.
+   */
+  const press = (action: string) =>
+    worker.evaluate(async (action) => {
+      const scope = globalThis as unknown as Scope
+      const calls = { focused: [] as string[], opened: [] as string[] }
+      scope.WindowClient.prototype.focus = async function () {
+        calls.focused.push(this.url)
+        return this
+      }
+      scope.clients.openWindow = async (path) => void calls.opened.push(path)
+      const [notification] = scope.shown
+      let work: Promise<unknown> = Promise.resolve()
+      const waitUntil = (promise: Promise<unknown>) => {
+        work = promise
+      }
+      const pressed = { notification: { ...notification, close() {} }, action, waitUntil }
+      globalThis.dispatchEvent(Object.assign(new Event('notificationclick'), pressed))
+      await work
+      return calls
+    }, action)
+
+  return { page, session, alertId, shown, press }
+}
 
 type Shown = NotificationOptions & { readonly title: string }
 
+/** What the test uses of the service worker's global scope. */
 interface Scope {
   readonly registration: ServiceWorkerRegistration
   readonly shown: Shown[]
+  readonly clients: { openWindow(path: string): Promise<void> }
+  readonly WindowClient: {
+    readonly prototype: { focus(this: { readonly url: string }): Promise<unknown> }
+  }
 }
 
 it('explains why this browser is not notified', async () => {
