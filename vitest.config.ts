@@ -37,7 +37,7 @@ export default defineConfig({
         test: {
           ...shared,
           name: 'units',
-          include: ['{packages,apps}/*/src/**/*.test.ts', 'scripts/**/*.test.ts'],
+          include: ['{packages,apps}/*/src/**/*.test.ts', 'bench/src/**/*.test.ts', 'scripts/**/*.test.ts'],
           exclude: [...NOT_OURS, SCRIPTS],
         },
       },

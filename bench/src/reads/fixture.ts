@@ -1,3 +1,5 @@
+import { type DatabaseName, type Dialect, dialectOf, type Run } from '../fill.ts'
+
 /**
  * Finished jobs as a year of work leaves them, ten million in minutes. Twenty topics in three queues, of
  * which one is small; 97% completed, 2% failed with two hundred fingerprints, 1% cancelled; the newest
@@ -7,35 +9,6 @@ export const LIVE = 10_000
 /** What an outage leaves behind. */
 export const RETRYING = 1_000_000
 const EVERY_MS = 20
-
-/** One expression for each column, over `n` (0 is the newest) and `now` (milliseconds). The dialects differ in `id` and times. */
-interface Dialect {
-  readonly table: (name: string) => string
-  readonly series: (from: number, to: number) => string
-  readonly time: (ms: string) => string
-  readonly id: (ms: string) => string
-  readonly status: (text: string) => string
-}
-
-const POSTGRES: Dialect = {
-  table: (name) => `oncue.${name}`,
-  series: (from, to) => `(select n::bigint from generate_series(${from}, ${to - 1}) as n) s`,
-  time: (ms) => `to_timestamp((${ms}) / 1000.0)`,
-  id: (ms) =>
-    `(lpad(to_hex(${ms}), 12, '0') || '7' || lpad(to_hex(n % 4096), 3, '0') || '8' || lpad(to_hex(n), 15, '0'))::uuid`,
-  status: (text) => `(${text})::oncue."Status"`,
-}
-
-const SQLITE: Dialect = {
-  table: (name) => `oncue_${name}`,
-  series: (from, to) =>
-    `(WITH RECURSIVE c(n) AS (SELECT ${from} UNION ALL SELECT n + 1 FROM c WHERE n < ${to - 1}) SELECT n FROM c) s`,
-  time: (ms) => ms,
-  id: (ms) => `printf('%08x-%04x-7%03x-8000-%012x', (${ms}) >> 16, (${ms}) & 65535, n % 4096, n)`,
-  status: (text) => text,
-}
-
-export type Run = (sql: string) => unknown | Promise<unknown>
 
 const TOPIC = `'topic-' || (n * 7 % 20)`
 /** The topics 0 to 3 have a queue of their own, and so does one job in ten thousand. */
@@ -53,22 +26,20 @@ export class Fixture {
   readonly #run: Run
   readonly #now = Date.now()
 
-  constructor(dialect: 'postgres' | 'sqlite', run: Run) {
-    this.#dialect = dialect === 'postgres' ? POSTGRES : SQLITE
+  constructor(database: DatabaseName, run: Run) {
+    this.#dialect = dialectOf(database)
     this.#run = run
   }
 
   async finished(from: number, to: number): Promise<void> {
-    const { table, series, time, id, status } = this.#dialect
+    const { table, series, time, id, status, json, jsonb } = this.#dialect
     const ms = `${this.#now} - 60000 - n * ${EVERY_MS}`
-    const meta = table('x').startsWith('oncue.') ? `(${META})::jsonb` : META
-    const json = table('x').startsWith('oncue.') ? '::json' : ''
     await this.#run(`insert into ${table('history')} (id, run_at, created, started_at, finished_at, status, run, timeout_ms,
         priority, retries, max_retries, crashes, queue, topic, payload, result, last_error, fingerprint, meta)
       select ${id(ms)}, ${time(ms)}, ${time(ms)}, ${time(`${ms} + 5`)}, ${time(`${ms} + 25`)}, ${status(STATUS)}, 1, 600000,
-        0, 0, 3, 0, ${QUEUE}, ${TOPIC}, '{"userId":"123","template":"weekly"}'${json}, '{"sent":3}'${json},
-        case when n % 100 in (97, 98) then '{"class":"TypeError","message":"userId is not a string","fingerprint":"x"}'${json} end,
-        ${FINGERPRINT}, ${meta}
+        0, 0, 3, 0, ${QUEUE}, ${TOPIC}, ${json(`'{"userId":"123","template":"weekly"}'`)}, ${json(`'{"sent":3}'`)},
+        case when n % 100 in (97, 98) then ${json(`'{"class":"TypeError","message":"userId is not a string","fingerprint":"x"}'`)} end,
+        ${FINGERPRINT}, ${jsonb(META)}
       from ${series(from, to)}`)
     for (const { key, value } of ENTRIES)
       await this.#run(`insert into ${table('job_meta')} (key, value, created, job_id)
@@ -76,27 +47,25 @@ export class Fixture {
   }
 
   async live(): Promise<void> {
-    const { table, series, time, id, status } = this.#dialect
+    const { table, series, time, id, status, json } = this.#dialect
     const ms = `${this.#now} + n`
-    const json = table('x').startsWith('oncue.') ? '::json' : ''
     await this.#run(`insert into ${table('jobs')} (id, run_at, visible_at, created, updated, status, timeout_ms, priority,
         max_retries, queue, topic, payload)
       select ${id(ms)}, ${time(ms)}, ${time(ms)}, ${time(ms)}, ${time(ms)}, ${status(`'pending'`)}, 600000, 0,
-        3, ${QUEUE}, ${TOPIC}, '{"userId":"123"}'${json}
+        3, ${QUEUE}, ${TOPIC}, ${json(`'{"userId":"123"}'`)}
       from ${series(0, LIVE)}`)
   }
 
-  /** Jobs that failed once, with two hundred fingerprints, and are tried again in the next minutes. */
-  async retrying(): Promise<void> {
-    const { table, series, time, id, status } = this.#dialect
+  /** Jobs that failed once, with two hundred fingerprints, and are tried again after `inMs`. */
+  async retrying(count = RETRYING, inMs = 600_000): Promise<void> {
+    const { table, series, time, id, status, json } = this.#dialect
     const ms = `${this.#now} + ${LIVE} + n`
-    const json = table('x').startsWith('oncue.') ? '::json' : ''
     await this.#run(`insert into ${table('jobs')} (id, run_at, visible_at, created, updated, status, timeout_ms, priority,
         max_retries, retries, queue, topic, payload, last_error, fingerprint)
-      select ${id(ms)}, ${time(`${ms} + 600000`)}, ${time(`${ms} + 600000`)}, ${time(ms)}, ${time(ms)}, ${status(`'pending'`)},
-        600000, 0, 3, 1, ${QUEUE}, ${TOPIC}, '{"userId":"123"}'${json},
-        '{"class":"TypeError","message":"userId is not a string","fingerprint":"x"}'${json}, 'fault-' || (n % 200)
-      from ${series(0, RETRYING)}`)
+      select ${id(ms)}, ${time(`${ms} + ${inMs}`)}, ${time(`${ms} + ${inMs}`)}, ${time(ms)}, ${time(ms)}, ${status(`'pending'`)},
+        600000, 0, 3, 1, ${QUEUE}, ${TOPIC}, ${json(`'{"userId":"123"}'`)},
+        ${json(`'{"class":"TypeError","message":"userId is not a string","fingerprint":"x"}'`)}, 'fault-' || (n % 200)
+      from ${series(0, count)}`)
   }
 
   /** What roll-ups and settles would have counted. */

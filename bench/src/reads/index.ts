@@ -2,6 +2,7 @@ import { type JobPage, openStore } from '@oncue/db'
 import { createSqliteDatabase } from '@oncue/db/testing'
 import Database from 'better-sqlite3'
 import type { Benchmark } from '../benchmark.ts'
+import { withoutIndexes } from '../fill.ts'
 import { median } from '../measure.ts'
 import { count, progress, table } from '../report.ts'
 import { openPostgres } from '../server.ts'
@@ -41,19 +42,8 @@ async function onPostgres(jobs: number, rounds: number): Promise<Result[]> {
   try {
     for (const name of ['history', 'jobs', 'job_meta', 'stat_deltas', 'stats'])
       await admin.query(`alter table oncue.${name} set (autovacuum_enabled = off)`)
-    // Built at the end, they take a fraction of the time.
-    const { rows } = await admin.query<{ name: string; definition: string }>(
-      `select indexname as name, indexdef as definition from pg_indexes
-       where schemaname = 'oncue' and tablename in ('history', 'job_meta') and indexname <> 'history_pkey'`,
-    )
-    await admin.query('alter table oncue.job_meta drop constraint job_meta_pkey')
-    for (const { name } of rows) await admin.query(`drop index if exists oncue.${name}`)
     const fixture = new Fixture('postgres', (sql) => admin.query(sql))
-    await fill(fixture, jobs)
-    for (const { definition } of rows) {
-      progress(`reads: ${definition.slice(0, 60)} …`)
-      await admin.query(definition)
-    }
+    await withoutIndexes(admin, () => fill(fixture, jobs))
     const bare = {
       database: 'Postgres',
       note: 'no statistics, no vacuum',
