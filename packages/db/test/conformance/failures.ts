@@ -132,6 +132,14 @@ export function describeFailures(dialect: Dialect): void {
         expect(await counts(store, { sort: 'largest', limit: 1 })).toEqual({ one: [2, 0] })
       })
 
+      /** Eleven kinds share the bound of what is counted, which eleven do not divide. */
+      it('are counted for any number of errors', async () => {
+        const store = await bench.openWithClock()
+        const errors = Array.from({ length: 11 }, (_, n) => `error-${n}`)
+        for (const error of errors) await retry(store, error)
+        expect(await counts(store)).toEqual(Object.fromEntries(errors.map((error) => [error, [1, 0]])))
+      })
+
       it('form one group with the jobs that gave up; its sample is the latest failure', async () => {
         const store = await bench.openWithClock()
         const old = await fail(store, 'one')

@@ -191,6 +191,8 @@ export function failuresStatement(dialect: Sql['dialect'], filter: Failed): Frag
  * CTEs of the kinds of retrying jobs: `r`, with how many there are, when the next is retried, and when it was last
  * seen; and `ends`, the jobs that show this. A waiting job was last updated when its run failed. A heartbeat updates
  * a running one too, but its last failure was before it was due.
+ *
+ * Numbers are bound as floats on SQLite, where a division keeps its fraction; a limit must be whole.
  */
 function retryingKinds(dialect: Sql['dialect'], filter: Failed): Fragment {
   const { fingerprint, now } = filter
@@ -211,7 +213,7 @@ function retryingKinds(dialect: Sql['dialect'], filter: Failed): Fragment {
     most as materialized (
       select case when count(*) <= ${COUNT_IN_ALL / COUNT_UP_TO} then ${COUNT_UP_TO}
         when count(*) >= ${COUNT_IN_ALL / COUNT_AT_LEAST} then ${COUNT_AT_LEAST}
-        else ${COUNT_IN_ALL} / count(*) end as n from kinds),
+        else cast(${COUNT_IN_ALL} / count(*) as bigint) end as n from kinds),
     ends as materialized (${end('asc')} union ${end('desc')}),
     seen as materialized (
       select fingerprint, queue, topic, min(seen) as first_seen, max(seen) as last_seen
