@@ -1,14 +1,17 @@
+import { mkdir, writeFile } from 'node:fs/promises'
+import { dirname } from 'node:path'
 import { parseArgs } from 'node:util'
 import { api } from './src/api/index.ts'
 import type { Benchmark } from './src/benchmark.ts'
 import { plans } from './src/plans/index.ts'
 import { reads } from './src/reads/index.ts'
-import { say } from './src/report.ts'
+import { progress, say } from './src/report.ts'
+import { scale } from './src/scale/index.ts'
 import { store } from './src/store/index.ts'
 import { wakeups } from './src/wakeups/index.ts'
 import { worker } from './src/worker/index.ts'
 
-const BENCHMARKS: Record<string, Benchmark> = { store, plans, reads, wakeups, worker, api }
+const BENCHMARKS: Record<string, Benchmark> = { store, plans, reads, scale, wakeups, worker, api }
 
 const HELP = `pnpm bench <name> [options]
 
@@ -22,7 +25,8 @@ Options:
   --database NAME       postgres or sqlite; both when absent
   --memory              of worker: whether its heap grows over 200 000 jobs
   --profile FILE        of worker: writes a .cpuprofile of the worker process, and its largest costs
-  --json                one JSON document on stdout instead of tables
+  --json FILE           writes all that was measured to a file, beside the tables on stdout
+  --plot FILE           of scale: writes its plot, an SVG
   --help                this text
 
 Progress goes to stderr. Postgres is started from npm for the run, or is the server that DATABASE_URL
@@ -38,7 +42,8 @@ async function main(): Promise<void> {
       database: { type: 'string' },
       memory: { type: 'boolean', default: false },
       profile: { type: 'string' },
-      json: { type: 'boolean', default: false },
+      json: { type: 'string' },
+      plot: { type: 'string' },
       help: { type: 'boolean', short: 'h', default: false },
     },
   })
@@ -46,6 +51,7 @@ async function main(): Promise<void> {
   if (values.help || name === undefined) return say(HELP)
   const benchmark = BENCHMARKS[name]
   if (!benchmark) throw new Error(`There is no benchmark ${JSON.stringify(name)}. Try pnpm bench --help`)
+  if (values.plot && !benchmark.hasPlot) throw new Error(`${name} has no plot. Leave out --plot`)
   const report = await benchmark.run({
     jobs: whole('--jobs', values.jobs),
     rounds: whole('--rounds', values.rounds),
@@ -53,7 +59,15 @@ async function main(): Promise<void> {
     memory: values.memory,
     profile: values.profile,
   })
-  say(values.json ? `${JSON.stringify(report.data, null, 2)}\n` : report.text)
+  say(report.text)
+  if (values.json) await write(values.json, `${JSON.stringify(report.data, null, 2)}\n`)
+  if (values.plot) await write(values.plot, report.plot ?? '')
+}
+
+async function write(file: string, text: string): Promise<void> {
+  await mkdir(dirname(file), { recursive: true })
+  await writeFile(file, text)
+  progress(`written: ${file}`)
 }
 
 function whole(option: string, text: string | undefined): number | undefined {

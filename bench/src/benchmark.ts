@@ -6,6 +6,9 @@ export interface BenchmarkOptions {
   readonly memory?: boolean
   /** For `worker`: where to write a CPU profile, instead of a comparison. */
   readonly profile?: string | undefined
+  /** For `soak`: how long each run takes, and how many jobs are enqueued per second. */
+  readonly minutes?: number | undefined
+  readonly rate?: number | undefined
 }
 
 export interface Report {
@@ -13,9 +16,12 @@ export interface Report {
   readonly data: unknown
   /** The report for people. */
   readonly text: string
+  /** An SVG, for --plot. */
+  readonly plot?: string
 }
 
 export interface Benchmark {
   readonly summary: string
+  readonly hasPlot?: true
   run(options: BenchmarkOptions): Promise<Report>
 }

@@ -9,7 +9,8 @@ export interface Dialect {
   readonly table: (name: string) => string
   readonly series: (from: number, to: number) => string
   readonly time: (ms: string) => string
-  readonly id: (ms: string) => string
+  /** Unique for a pair of a time and a number. */
+  readonly id: (ms: string, n?: string) => string
   readonly status: (text: string) => string
   readonly json: (text: string) => string
   readonly jsonb: (text: string) => string
@@ -19,8 +20,8 @@ const POSTGRES: Dialect = {
   table: (name) => `oncue.${name}`,
   series: (from, to) => `(select n::bigint from generate_series(${from}, ${to - 1}) as n) s`,
   time: (ms) => `to_timestamp((${ms}) / 1000.0)`,
-  id: (ms) =>
-    `(lpad(to_hex(${ms}), 12, '0') || '7' || lpad(to_hex(n % 4096), 3, '0') || '8' || lpad(to_hex(n), 15, '0'))::uuid`,
+  id: (ms, n = 'n') =>
+    `(lpad(to_hex(${ms}), 12, '0') || '7' || lpad(to_hex(${n} % 4096), 3, '0') || '8' || lpad(to_hex(${n}), 15, '0'))::uuid`,
   status: (text) => `(${text})::oncue."Status"`,
   json: (text) => `(${text})::json`,
   jsonb: (text) => `(${text})::jsonb`,
@@ -31,7 +32,8 @@ const SQLITE: Dialect = {
   series: (from, to) =>
     `(WITH RECURSIVE c(n) AS (SELECT ${from} UNION ALL SELECT n + 1 FROM c WHERE n < ${to - 1}) SELECT n FROM c) s`,
   time: (ms) => ms,
-  id: (ms) => `printf('%08x-%04x-7%03x-8000-%012x', (${ms}) >> 16, (${ms}) & 65535, n % 4096, n)`,
+  id: (ms, n = 'n') =>
+    `printf('%08x-%04x-7%03x-8000-%012x', (${ms}) >> 16, (${ms}) & 65535, ${n} % 4096, ${n})`,
   status: (text) => text,
   json: (text) => text,
   jsonb: (text) => text,

@@ -18,6 +18,13 @@ export function table(head: readonly string[], rows: readonly (readonly string[]
   return `${[line(head), line(widths.map((width) => '-'.repeat(width))), ...rows.map(line)].join('\n')}\n`
 }
 
+/** The same as Markdown, for documents. */
+export function markdown(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  const line = (cells: readonly string[]) => `| ${head.map((_, i) => cells[i] ?? '').join(' | ')} |`
+  const rule = head.map((_, i) => (i === 0 ? '---' : '---:'))
+  return `${[line(head), line(rule), ...rows.map(line)].join('\n')}\n`
+}
+
 export function percent(ratio: number): string {
   return `${Math.round(ratio * 100)}%`
 }

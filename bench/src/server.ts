@@ -24,6 +24,16 @@ export function openQuietPostgres(): Promise<BenchDatabase> {
   return ownPostgres({ autovacuum: 'off', full_page_writes: 'off', checkpoint_timeout: '1h', fsync: 'off' })
 }
 
+/** Always our own: it counts the pages of each statement, and is vacuumed only by the benchmark. */
+export function openCountingPostgres(): Promise<BenchDatabase> {
+  return ownPostgres({ shared_preload_libraries: 'pg_stat_statements', autovacuum: 'off' })
+}
+
+/** Always our own, on the loopback interface, with the defaults of Postgres. */
+export function openOwnPostgres(): Promise<BenchDatabase> {
+  return ownPostgres({})
+}
+
 async function ownPostgres(settings: Record<string, string>): Promise<BenchDatabase> {
   const server = await startPostgres({ settings })
   return onServer(server.url, () => server.stop())

@@ -86,4 +86,11 @@ export class Fixture {
       select ${id('n')}, ${time(String(Math.floor(this.#now / 60_000) * 60_000))}, 'default', ${TOPIC}, 0, 0, 0, '', '', 0
       from ${series(0, 1_000)}`)
   }
+
+  /** The same again, after jobs were added. */
+  async recount(): Promise<void> {
+    for (const name of ['totals', 'stats', 'stat_deltas'])
+      await this.#run(`delete from ${this.#dialect.table(name)}`)
+    await this.counters()
+  }
 }
