@@ -7,11 +7,12 @@ import { plans } from './src/plans/index.ts'
 import { reads } from './src/reads/index.ts'
 import { progress, say } from './src/report.ts'
 import { scale } from './src/scale/index.ts'
+import { soak } from './src/soak/index.ts'
 import { store } from './src/store/index.ts'
 import { wakeups } from './src/wakeups/index.ts'
 import { worker } from './src/worker/index.ts'
 
-const BENCHMARKS: Record<string, Benchmark> = { store, plans, reads, scale, wakeups, worker, api }
+const BENCHMARKS: Record<string, Benchmark> = { store, plans, reads, scale, soak, wakeups, worker, api }
 
 const HELP = `pnpm bench <name> [options]
 
@@ -23,10 +24,12 @@ Options:
   --jobs N              jobs a step and round (each benchmark has its own default)
   --rounds N            rounds that count; one more warms up
   --database NAME       postgres or sqlite; both when absent
+  --minutes N           of soak: how long each of its two runs takes, 10 when absent; fractions are allowed
+  --rate N              of soak: jobs per second, 800 when absent
   --memory              of worker: whether its heap grows over 200 000 jobs
   --profile FILE        of worker: writes a .cpuprofile of the worker process, and its largest costs
   --json FILE           writes all that was measured to a file, beside the tables on stdout
-  --plot FILE           of scale: writes its plot, an SVG
+  --plot FILE           of scale and soak: writes a plot, as SVG
   --help                this text
 
 Progress goes to stderr. Postgres is started from npm for the run, or is the server that DATABASE_URL
@@ -40,6 +43,8 @@ async function main(): Promise<void> {
       jobs: { type: 'string' },
       rounds: { type: 'string' },
       database: { type: 'string' },
+      minutes: { type: 'string' },
+      rate: { type: 'string' },
       memory: { type: 'boolean', default: false },
       profile: { type: 'string' },
       json: { type: 'string' },
@@ -56,6 +61,8 @@ async function main(): Promise<void> {
     jobs: whole('--jobs', values.jobs),
     rounds: whole('--rounds', values.rounds),
     database: oneOf('--database', values.database, ['postgres', 'sqlite']),
+    minutes: positive('--minutes', values.minutes),
+    rate: whole('--rate', values.rate),
     memory: values.memory,
     profile: values.profile,
   })
@@ -74,6 +81,13 @@ function whole(option: string, text: string | undefined): number | undefined {
   if (text === undefined) return undefined
   if (!/^[1-9]\d{0,8}$/.test(text))
     throw new Error(`${option} takes a whole number above 0, not ${JSON.stringify(text)}`)
+  return Number(text)
+}
+
+function positive(option: string, text: string | undefined): number | undefined {
+  if (text === undefined) return undefined
+  if (!/^\d{1,4}(\.\d+)?$/.test(text) || Number(text) === 0)
+    throw new Error(`${option} takes a number above 0, not ${JSON.stringify(text)}`)
   return Number(text)
 }
 
