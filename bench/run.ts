@@ -28,12 +28,13 @@ Options:
   --rate N              of soak: jobs per second, 800 when absent
   --memory              of worker: whether its heap grows over 200 000 jobs
   --profile FILE        of worker: writes a .cpuprofile of the worker process, and its largest costs
-  --json FILE           writes all that was measured to a file, beside the tables on stdout
+  --json [FILE]         one JSON document, in the file or on stdout instead of tables
   --plot FILE           of scale and soak: writes a plot, as SVG
   --help                this text
 
 Progress goes to stderr. Postgres is started from npm for the run, or is the server that DATABASE_URL
-names; there the benchmark makes a database of its own and drops it.
+names; there the benchmark makes a database of its own and drops it. plans, scale and soak always start
+their own.
 `
 
 async function main(): Promise<void> {
@@ -47,12 +48,12 @@ async function main(): Promise<void> {
       rate: { type: 'string' },
       memory: { type: 'boolean', default: false },
       profile: { type: 'string' },
-      json: { type: 'string' },
+      json: { type: 'boolean', default: false },
       plot: { type: 'string' },
       help: { type: 'boolean', short: 'h', default: false },
     },
   })
-  const [name] = positionals
+  const [name, file] = positionals
   if (values.help || name === undefined) return say(HELP)
   const benchmark = BENCHMARKS[name]
   if (!benchmark) throw new Error(`There is no benchmark ${JSON.stringify(name)}. Try pnpm bench --help`)
@@ -66,8 +67,9 @@ async function main(): Promise<void> {
     memory: values.memory,
     profile: values.profile,
   })
-  say(report.text)
-  if (values.json) await write(values.json, `${JSON.stringify(report.data, null, 2)}\n`)
+  const json = `${JSON.stringify(report.data, null, 2)}\n`
+  if (values.json && file !== undefined) await write(file, json)
+  say(values.json && file === undefined ? json : report.text)
   if (values.plot) await write(values.plot, report.plot ?? '')
 }
 

@@ -20,15 +20,26 @@ export const scale: Benchmark = {
     'claim, settle, list, stats and failures beside 10³ to --jobs finished jobs (10⁷ for what is promised)',
   hasPlot: true,
   async run({ jobs = 1_000_000, rounds = ROUNDS, database }) {
-    const results: Result[] = []
-    if (database !== 'sqlite') results.push(...(await onPostgres(jobs, rounds)))
-    if (database !== 'postgres') results.push(...(await onSqlite(jobs, rounds)))
+    const postgres = database === 'sqlite' ? undefined : await onPostgres(jobs, rounds)
+    const sqlite = database === 'postgres' ? undefined : await onSqlite(jobs, rounds)
+    const results = [...(postgres?.results ?? []), ...(sqlite?.results ?? [])]
     return {
-      data: { jobs, rounds, batch: BATCH, results },
+      data: {
+        versions: { postgres: postgres?.version, sqlite: sqlite?.version },
+        jobs,
+        rounds,
+        batch: BATCH,
+        results,
+      },
       text: textOf(results),
       plot: plotOf(results),
     }
   },
+}
+
+interface Measured {
+  readonly version: string
+  readonly results: readonly Result[]
 }
 
 /** What differs between the databases. */
@@ -43,10 +54,10 @@ interface Place {
   vacuum(): Promise<void>
 }
 
-async function onPostgres(jobs: number, rounds: number): Promise<Result[]> {
-  const { admin, url, close } = await openCountingPostgres()
+async function onPostgres(jobs: number, rounds: number): Promise<Measured> {
+  const { admin, url, version, close } = await openCountingPostgres()
   try {
-    return await measureAt(
+    const results = await measureAt(
       {
         database: 'postgres',
         url,
@@ -60,18 +71,19 @@ async function onPostgres(jobs: number, rounds: number): Promise<Result[]> {
       jobs,
       rounds,
     )
+    return { version, results }
   } finally {
     await close()
   }
 }
 
-async function onSqlite(jobs: number, rounds: number): Promise<Result[]> {
+async function onSqlite(jobs: number, rounds: number): Promise<Measured> {
   const { url, drop } = await createSqliteDatabase()
   const db = new Database(url.slice('file:'.length))
   // For filling only: the store's own connection writes with synchronous=FULL.
   db.pragma('synchronous = OFF')
   try {
-    return await measureAt(
+    const results = await measureAt(
       {
         database: 'sqlite',
         url,
@@ -83,6 +95,8 @@ async function onSqlite(jobs: number, rounds: number): Promise<Result[]> {
       jobs,
       rounds,
     )
+    const version = db.prepare('SELECT sqlite_version()').pluck().get() as string
+    return { version, results }
   } finally {
     db.close()
     await drop()
