@@ -9,7 +9,7 @@ export interface Plot {
   readonly legend: readonly { readonly tone: Tone; readonly text: string }[]
 }
 
-export interface Axis {
+interface Axis {
   readonly label: string
   readonly isLog: boolean
 }
@@ -20,7 +20,7 @@ export interface Chart {
   readonly series: readonly Series[]
 }
 
-export interface Series {
+interface Series {
   readonly name: string
   readonly tone: Tone
   readonly points: readonly Point[]
