@@ -1,8 +1,8 @@
-import { mkdir, writeFile } from 'node:fs/promises'
-import { dirname } from 'node:path'
+import { writeFile } from 'node:fs/promises'
 import { parseArgs } from 'node:util'
 import { api } from './src/api/index.ts'
 import type { Benchmark } from './src/benchmark.ts'
+import { peers } from './src/peers/index.ts'
 import { plans } from './src/plans/index.ts'
 import { reads } from './src/reads/index.ts'
 import { progress, say } from './src/report.ts'
@@ -12,7 +12,7 @@ import { store } from './src/store/index.ts'
 import { wakeups } from './src/wakeups/index.ts'
 import { worker } from './src/worker/index.ts'
 
-const BENCHMARKS: Record<string, Benchmark> = { store, plans, reads, scale, soak, wakeups, worker, api }
+const BENCHMARKS: Record<string, Benchmark> = { store, plans, reads, wakeups, worker, api, peers }
 
 const HELP = `pnpm bench <name> [options]
 
@@ -21,15 +21,18 @@ ${Object.entries(BENCHMARKS)
   .join('\n')}
 
 Options:
-  --jobs N              jobs a step and round (each benchmark has its own default)
+  --jobs N              jobs a step and round (each benchmark has its own default); peers takes a list
   --rounds N            rounds that count; one more warms up
   --database NAME       postgres or sqlite; both when absent
   --minutes N           of soak: how long each of its two runs takes, 10 when absent; fractions are allowed
   --rate N              of soak: jobs per second, 800 when absent
   --memory              of worker: whether its heap grows over 200 000 jobs
   --profile FILE        of worker: writes a .cpuprofile of the worker process, and its largest costs
+  --only LIST           of peers: contenders, such as oncue,graphile-worker,bare
+  --shapes LIST         of peers: no-op (the default), 10ms, result, meta, keys, retries, queues, or all
+  --processes LIST      of peers: how many worker processes; 1,2,4 when absent
+  --write-docs          of peers: writes the figures of bench/results/peers.json into the documents
   --json [FILE]         one JSON document, in the file or on stdout instead of tables
-  --plot FILE           of scale and soak: writes a plot, as SVG
   --help                this text
 
 Progress goes to stderr. Postgres is started from npm for the run, or is the server that DATABASE_URL
@@ -48,6 +51,10 @@ async function main(): Promise<void> {
       rate: { type: 'string' },
       memory: { type: 'boolean', default: false },
       profile: { type: 'string' },
+      only: { type: 'string' },
+      shapes: { type: 'string' },
+      processes: { type: 'string' },
+      'write-docs': { type: 'boolean', default: false },
       json: { type: 'boolean', default: false },
       plot: { type: 'string' },
       help: { type: 'boolean', short: 'h', default: false },
@@ -57,10 +64,15 @@ async function main(): Promise<void> {
   if (values.help || name === undefined) return say(HELP)
   const benchmark = BENCHMARKS[name]
   if (!benchmark) throw new Error(`There is no benchmark ${JSON.stringify(name)}. Try pnpm bench --help`)
-  if (values.plot && !benchmark.hasPlot) throw new Error(`${name} has no plot. Leave out --plot`)
+  const sizes = list(values.jobs)?.map((text) => whole('--jobs', text))
   const report = await benchmark.run({
-    jobs: whole('--jobs', values.jobs),
-    rounds: whole('--rounds', values.rounds),
+    jobs: sizes?.[0],
+    sizes,
+    processes: list(values.processes)?.map((text) => whole('--processes', text)),
+    only: list(values.only),
+    shapes: list(values.shapes),
+    writeDocs: values['write-docs'],
+    rounds: values.rounds === undefined ? undefined : whole('--rounds', values.rounds),
     database: oneOf('--database', values.database, ['postgres', 'sqlite']),
     minutes: positive('--minutes', values.minutes),
     rate: whole('--rate', values.rate),
@@ -68,19 +80,13 @@ async function main(): Promise<void> {
     profile: values.profile,
   })
   const json = `${JSON.stringify(report.data, null, 2)}\n`
-  if (values.json && file !== undefined) await write(file, json)
+  if (values.json && file !== undefined) await writeFile(file, json)
   say(values.json && file === undefined ? json : report.text)
-  if (values.plot) await write(values.plot, report.plot ?? '')
 }
 
-async function write(file: string, text: string): Promise<void> {
-  await mkdir(dirname(file), { recursive: true })
-  await writeFile(file, text)
-  progress(`written: ${file}`)
-}
+const list = (text: string | undefined) => text?.split(',')
 
-function whole(option: string, text: string | undefined): number | undefined {
-  if (text === undefined) return undefined
+function whole(option: string, text: string): number {
   if (!/^[1-9]\d{0,8}$/.test(text))
     throw new Error(`${option} takes a whole number above 0, not ${JSON.stringify(text)}`)
   return Number(text)

@@ -4,6 +4,16 @@ export interface BenchmarkOptions {
   readonly database: 'postgres' | 'sqlite' | undefined
   /** For `worker`: whether memory grows, instead of speed. */
   readonly memory?: boolean
+  /** For `peers`: several sizes, in place of `jobs`. */
+  readonly sizes?: readonly number[] | undefined
+  /** For `peers`: how many worker processes. */
+  readonly processes?: readonly number[] | undefined
+  /** For `peers`: names of contenders, or how they begin. */
+  readonly only?: readonly string[] | undefined
+  /** For `peers`: names of shapes of jobs, or `all`. */
+  readonly shapes?: readonly string[] | undefined
+  /** For `peers`: write the figures of the recorded run into the documents, and measure nothing. */
+  readonly writeDocs?: boolean
   /** For `worker`: where to write a CPU profile, instead of a comparison. */
   readonly profile?: string | undefined
   /** For `soak`: how long each run takes, and how many jobs are enqueued per second. */

@@ -1,5 +1,5 @@
 import pg from 'pg'
-import { type Contender, LEASE_MS, QUEUE, type Run, WORKER } from './contender.ts'
+import { type BareContender, LEASE_MS, QUEUE, type Run, WORKER } from './contender.ts'
 
 /*
  * What a careful engineer would write by hand: everything that Oncue stores about a plain job, in
@@ -83,7 +83,7 @@ export async function createBareTables(admin: pg.Client): Promise<void> {
 }
 
 /** Two statements a batch on one connection, each prepared once and committed by itself. */
-export async function openBarePostgres(url: string): Promise<Contender> {
+export async function openBarePostgres(url: string): Promise<BareContender> {
   const client = new pg.Client(url)
   await client.connect()
   const contender = bareOn(client)
@@ -91,7 +91,7 @@ export async function openBarePostgres(url: string): Promise<Contender> {
 }
 
 /** On a connection of the caller, in its transaction. */
-export function bareOn(client: pg.Client): Contender {
+export function bareOn(client: pg.Client): BareContender {
   const claim = async (limit: number): Promise<readonly Run[]> => {
     const { rows } = await client.query<Run>({
       name: 'claim',

@@ -1,5 +1,5 @@
 import Database from 'better-sqlite3'
-import { type Contender, LEASE_MS, QUEUE, type Run, WORKER } from './contender.ts'
+import { type BareContender, LEASE_MS, QUEUE, type Run, WORKER } from './contender.ts'
 
 /** Like bare-postgres.ts: everything that Oncue stores about a plain job, and nothing else. */
 const TABLES = `
@@ -66,7 +66,7 @@ DELETE FROM bench_jobs; DELETE FROM bench_history; DELETE FROM bench_counts; PRA
 type Row = Run & { readonly payload: string }
 
 /** With the durability of Oncue's default. */
-export function openBareSqlite(file: string): Contender {
+export function openBareSqlite(file: string): BareContender {
   const db = new Database(file)
   db.pragma('journal_mode = WAL')
   db.pragma('synchronous = FULL')
@@ -75,7 +75,7 @@ export function openBareSqlite(file: string): Contender {
 }
 
 /** Prepared statements in one transaction per call, or in the open transaction of the connection. */
-export function bareOn(db: Database.Database): Contender {
+export function bareOn(db: Database.Database): BareContender {
   const insert = db.prepare(INSERT)
   const ready = db.prepare<unknown[], Row>(READY)
   const take = db.prepare(CLAIM)

@@ -4,6 +4,7 @@ import type { NewJob } from '@oncue/core'
 export interface Run {
   readonly id: string
   readonly run: number
+  readonly payload?: unknown
 }
 
 /** Two of these alternate on the same database: Oncue's store, and the same work written by hand. */
@@ -15,6 +16,13 @@ export interface Contender {
   settle(runs: readonly Run[]): Promise<unknown>
   settleAndClaim(runs: readonly Run[], limit: number): Promise<readonly Run[]>
   close(): Promise<void>
+}
+
+/** What the bare loop stores of a job. */
+type BareJob = Pick<NewJob, 'id' | 'payload' | 'queue' | 'topic' | 'priority' | 'maxRetries' | 'timeoutMs'>
+
+export interface BareContender extends Contender {
+  enqueue(jobs: readonly BareJob[]): Promise<unknown>
 }
 
 export const QUEUE = 'default'

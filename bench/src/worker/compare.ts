@@ -1,7 +1,7 @@
 import type { Report } from '../benchmark.ts'
 import { cpuMicros, median, perSecond, quantile } from '../measure.ts'
+import { CONCURRENCY } from '../peers/shapes.ts'
 import { count, percent, progress, table } from '../report.ts'
-import { CONCURRENCY } from './contender.ts'
 import { type Drained, drainOnce, type Field } from './drain.ts'
 
 /** Oncue's speed, as a share of that of … */

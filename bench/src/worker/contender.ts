@@ -34,8 +34,6 @@ interface Running {
 /** Starts it; each handler only calls `ran`. */
 export type Start = (url: string, ran: () => void) => Promise<Running>
 
-/** What graphile-worker's documentation measures its own speed with. */
-export const CONCURRENCY = 24
 /** The topic, or the task. */
 export const TOPIC = 'noop'
 /** 100 bytes of JSON. */

@@ -1,17 +1,13 @@
 import { Logger, run } from 'graphile-worker'
-import { CONCURRENCY, type Start, TOPIC } from './contender.ts'
+import { GRAPHILE_SETTINGS } from '../peers/graphile-settings.ts'
+import { type Start, TOPIC } from './contender.ts'
 
-/** With the batching and the settings of its documentation on performance. */
 export const startGraphile: Start = async (url, ran) => {
   const runner = await run({
     preset: {
       worker: {
         connectionString: url,
-        concurrentJobs: CONCURRENCY,
-        maxPoolSize: CONCURRENCY + 1,
-        localQueue: { size: 500 },
-        completeJobBatchDelay: 0,
-        failJobBatchDelay: 0,
+        ...GRAPHILE_SETTINGS,
         logger: new Logger(() => () => {}),
       },
     },

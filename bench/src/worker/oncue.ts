@@ -1,6 +1,7 @@
 import { openStore } from '@oncue/db'
 import { silentLogger, startWorker } from '@oncue/worker'
-import { CONCURRENCY, type Start, TOPIC } from './contender.ts'
+import { CONCURRENCY } from '../peers/shapes.ts'
+import { type Start, TOPIC } from './contender.ts'
 
 /** As a service would embed it: with leases, rescue and maintenance, as by default. */
 export const startOncue: Start = async (url, ran) => {

@@ -1,0 +1,113 @@
+import { cpus, totalmem } from 'node:os'
+import type { Benchmark, BenchmarkOptions } from '../benchmark.ts'
+import { count, progress } from '../report.ts'
+import { measureCell, type Sample } from './cell.ts'
+import { type Contender, type DatabaseName, idOf } from './contender.ts'
+import { CONTENDERS } from './contenders/index.ts'
+import { writeDocuments } from './docs.ts'
+import { type Host, postgresHost, SERVER_SETTINGS, sqliteHost } from './host.ts'
+import { installPeers, PEERS } from './install.ts'
+import { chooseContenders, chooseShapes, planCells, rotate } from './plan.ts'
+import { renderAll } from './render.ts'
+import { type PeersRun, summarise } from './summary.ts'
+
+const SIZES = [40_000]
+const PROCESSES = [1, 2, 4]
+const ROUNDS = 3
+
+export const peers: Benchmark = {
+  summary: 'Oncue beside graphile-worker, pg-boss, BullMQ and plainjob, each at its best settings',
+  async run(options) {
+    if (options.writeDocs) return { data: null, text: writeDocuments() }
+    const contenders = chooseContenders(CONTENDERS, options.only, options.database)
+    if (contenders.some(({ version }) => Object.values<string>(PEERS).includes(version))) await installPeers()
+    const run = await measureAll(contenders, options)
+    return { data: run, text: `${renderAll(run)}\n` }
+  },
+}
+
+async function measureAll(
+  contenders: readonly Contender[],
+  { sizes = SIZES, processes = PROCESSES, rounds = ROUNDS, shapes }: BenchmarkOptions,
+): Promise<PeersRun> {
+  const samples: Sample[] = []
+  const cells = planCells(chooseShapes(shapes), sizes, processes)
+  let version: string | undefined
+  for (const database of ['postgres', 'sqlite'] as const) {
+    const own = contenders.filter((contender) => contender.database === database)
+    if (own.length === 0) continue
+    const host = await hostOf(database)
+    version ??= host.version
+    try {
+      for (let round = 1; round <= rounds; round++)
+        for (const cell of cells)
+          for (const contender of rotate(own, round - 1)) {
+            const sample = await play(host, contender, cell, round)
+            if (sample) samples.push({ ...sample, enqueueWalBytes: null, drainWalBytes: null })
+          }
+    } finally {
+      await host.close()
+    }
+  }
+  samples.push(...(await measureWal(contenders, planCells(chooseShapes(shapes), sizes.slice(0, 1), [1]))))
+  return {
+    when: new Date().toISOString(),
+    machine: {
+      cpu: cpus()[0]?.model ?? '',
+      cores: cpus().length,
+      memoryGb: Math.round(totalmem() / 2 ** 30),
+    },
+    node: process.version,
+    postgres: version === undefined ? null : { version, settings: SERVER_SETTINGS },
+    rounds,
+    contenders: contenders.map((contender) => {
+      const { name, database, version, settings, keeps } = contender
+      return { id: idOf(contender), name, database, version, settings, keeps }
+    }),
+    samples,
+    rows: summarise(samples),
+  }
+}
+
+type Cell = ReturnType<typeof planCells>[number]
+
+/** Once: bytes hardly vary. On a server of its own, where they depend on the statements alone. */
+async function measureWal(contenders: readonly Contender[], cells: readonly Cell[]): Promise<Sample[]> {
+  const own = contenders.filter(({ database }) => database === 'postgres')
+  if (own.length === 0) return []
+  const host = await postgresHost({ wal: true })
+  const samples: Sample[] = []
+  try {
+    for (const cell of cells)
+      for (const contender of own) {
+        const sample = await play(host, contender, cell, 0)
+        if (!sample) continue
+        const nothing = { enqueuePerSecond: null, drainPerSecond: null }
+        samples.push({ ...sample, ...nothing, serverCpuMicros: null, workerCpuMicros: null })
+      }
+  } finally {
+    await host.close()
+  }
+  return samples
+}
+
+async function play(
+  host: Host,
+  contender: Contender,
+  cell: Cell,
+  round: number,
+): Promise<Sample | undefined> {
+  const { shape, jobs, processes } = cell
+  if (!contender.shapes.includes(shape)) return undefined
+  const what = `${contender.database}, ${contender.name}, ${shape}, ${count(jobs)} jobs, ${processes} processes`
+  const sample = await measureCell(host, contender, cell, round)
+  const speed = sample.drainPerSecond === null ? '–' : count(sample.drainPerSecond)
+  const cpu = `${sample.serverCpuMicros?.toFixed(1) ?? '–'} + ${sample.workerCpuMicros?.toFixed(1)} µs`
+  const wrong = sample.wrongRuns > 0 ? `, WRONG: ${sample.wrongRuns}` : ''
+  progress(`peers: ${round === 0 ? 'WAL' : `round ${round}`}, ${what}: ${speed} jobs/s, ${cpu}${wrong}`)
+  return sample
+}
+
+function hostOf(database: DatabaseName): Promise<Host> | Host {
+  return database === 'postgres' ? postgresHost() : sqliteHost()
+}

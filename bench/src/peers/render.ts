@@ -1,0 +1,217 @@
+import { count, percent } from '../report.ts'
+import type { Cell, Sample } from './cell.ts'
+import { SHAPES, type ShapeName } from './shapes.ts'
+import { type PeersRun, type Row, ratioOf, type Spread } from './summary.ts'
+
+const NONE = '–'
+const DATABASES = { postgres: 'Postgres', sqlite: 'SQLite' }
+
+/** Everything, for bench/README.md and the terminal. */
+export function renderAll(run: PeersRun): string {
+  return [
+    conditionsOf(run),
+    markdown(
+      ['', 'version', 'settings', 'keeps'],
+      run.contenders.map(({ name, database, version, settings, keeps }) => [
+        database === 'sqlite' ? `${name}, SQLite` : name,
+        version || NONE,
+        settings,
+        keeps,
+      ]),
+    ),
+    ...fieldsOf(run).flatMap((field) => [drainTable(run, field), costTable(run, field)]),
+  ].join('\n\n')
+}
+
+/** Oncue beside the others with no-op jobs, for the README. */
+export function renderSummary(run: PeersRun): string {
+  const tables = fieldsOf(run)
+    .filter(({ jobs }, i, all) => all.findIndex((field) => field.jobs === jobs) <= i)
+    .map((field) => summaryTable(run, field))
+  return [`Oncue as a share of the other, ${conditionsOf(run)}`, ...tables].join('\n\n')
+}
+
+/** A database and a size of the run. */
+interface Field {
+  readonly database: keyof typeof DATABASES
+  readonly jobs: number
+  readonly processes: readonly number[]
+  readonly shapes: readonly ShapeName[]
+}
+
+function fieldsOf({ rows, contenders }: PeersRun): Field[] {
+  const sizes = distinct(rows.map(sizeOf)).toSorted((a, b) => a - b)
+  return sizes.flatMap((jobs) =>
+    (['postgres', 'sqlite'] as const).flatMap((database) => {
+      const own = rows.filter((row) => sizeOf(row) === jobs && row.contender.startsWith(`${database}/`))
+      if (own.length === 0 || !contenders.some((contender) => contender.database === database)) return []
+      const processes = distinct(own.map((row) => row.processes)).toSorted((a, b) => a - b)
+      return [{ database, jobs, processes, shapes: distinct(own.map(({ shape }) => shape)) }]
+    }),
+  )
+}
+
+/** What --jobs was: some shapes run a share of it. */
+const sizeOf = ({ shape, jobs }: Cell) => Math.round(jobs / SHAPES[shape].share)
+
+function conditionsOf({ when, machine, node, postgres, rounds }: PeersRun): string {
+  const server = postgres ? `Postgres ${postgres.version} with default durability, ` : ''
+  return (
+    `${when.slice(0, 10)}: ${server}Node ${node}, ${machine.cores} cores (${machine.cpu}), ` +
+    `medians of ${rounds} ${rounds === 1 ? 'round' : 'rounds'}.`
+  )
+}
+
+function drainTable(run: PeersRun, field: Field): string {
+  const { database, jobs, processes } = field
+  const head = [
+    `${DATABASES[database]}, ${count(jobs)} jobs`,
+    ...processes.map((n) => `jobs/s, ${processesOf(n)}`),
+    ...processes.map((n) => `Oncue beside it, ${n}`),
+  ]
+  const rows = cellsOf(run, field, ({ shape, name, cell }) => [
+    label(run, cell, `${SHAPES[shape].title}: ${name}`),
+    ...processes.map((n) => spread(rowFor(run, { ...cell, processes: n })?.drainPerSecond)),
+    ...processes.map((n) => beside(run, { ...cell, processes: n }, ({ drainPerSecond }) => drainPerSecond)),
+  ])
+  return markdown(head, rows)
+}
+
+function costTable(run: PeersRun, field: Field): string {
+  const { database, jobs, processes } = field
+  const head = [
+    `${DATABASES[database]}, ${count(jobs)} jobs`,
+    ...processes.map((n) => `CPU µs/job, server + workers, ${processesOf(n)}`),
+    'bulk enqueue, jobs/s',
+    'WAL bytes/job, enqueue + drain',
+  ]
+  const rows = cellsOf(run, field, ({ shape, name, cell }) => {
+    const first = rowFor(run, cell)
+    return [
+      `${SHAPES[shape].title}: ${name}`,
+      ...processes.map((n) => cpu(rowFor(run, { ...cell, processes: n }))),
+      spread(first?.enqueuePerSecond),
+      both(first?.enqueueWalBytes, first?.drainWalBytes, count),
+    ]
+  })
+  return markdown(head, rows)
+}
+
+function summaryTable(run: PeersRun, field: Field): string {
+  const { database, jobs, processes } = field
+  const head = [
+    `${DATABASES[database]}, ${count(jobs)} no-op jobs`,
+    ...processes.map((n) => `jobs/s, ${processesOf(n)}`),
+    'CPU per job',
+    'bulk enqueue',
+  ]
+  const rows = cellsOf(run, { ...field, shapes: ['no-op'] }, ({ name, version, cell }) =>
+    name === 'Oncue'
+      ? []
+      : [
+          label(run, cell, [name, version].filter(Boolean).join(' ')),
+          ...processes.map((n) => beside(run, { ...cell, processes: n }, (sample) => sample.drainPerSecond)),
+          beside(run, cell, totalCpu),
+          beside(run, cell, ({ enqueuePerSecond }) => enqueuePerSecond),
+        ],
+  ).filter((row) => row.length > 0)
+  return markdown(head, rows)
+}
+
+interface TableCell {
+  readonly shape: ShapeName
+  readonly name: string
+  readonly version: string
+  /** With the fewest processes. */
+  readonly cell: Cell
+}
+
+/** One row per shape and contender, also where a contender lacks the shape. */
+function cellsOf(
+  { contenders }: PeersRun,
+  { database, jobs, processes, shapes }: Field,
+  rowOf: (cell: TableCell) => string[],
+): string[][] {
+  const [fewest = 1] = processes
+  return shapes.flatMap((shape) =>
+    contenders
+      .filter((contender) => contender.database === database)
+      .map(({ id, name, version }) => {
+        const size = Math.max(1, Math.round(jobs * SHAPES[shape].share))
+        return rowOf({
+          shape,
+          name,
+          version,
+          cell: { contender: id, shape, jobs: size, processes: fewest },
+        })
+      }),
+  )
+}
+
+function rowFor({ rows }: PeersRun, cell: Cell): Row | undefined {
+  return rows.find(
+    ({ contender, shape, jobs, processes }) =>
+      contender === cell.contender &&
+      shape === cell.shape &&
+      jobs === cell.jobs &&
+      processes === cell.processes,
+  )
+}
+
+/** A contender that lost jobs, or ran them twice, is marked. */
+function label(run: PeersRun, cell: Cell, name: string): string {
+  const wrong = run.rows
+    .filter(
+      ({ contender, shape, jobs }) =>
+        contender === cell.contender && shape === cell.shape && jobs === cell.jobs,
+    )
+    .reduce((sum, row) => sum + row.wrongRuns, 0)
+  return wrong === 0 ? name : `${name} (WRONG: ${count(wrong)} jobs did not run as often as they should)`
+}
+
+function beside(run: PeersRun, cell: Cell, value: (sample: Sample) => number | null): string {
+  const [database] = cell.contender.split('/')
+  const oncue = { ...cell, contender: `${database}/Oncue` }
+  if (oncue.contender === cell.contender) return ''
+  const ratio = ratioOf(run.samples, oncue, cell, value)
+  return ratio === null ? NONE : percent(ratio)
+}
+
+function totalCpu({ serverCpuMicros, workerCpuMicros }: Sample): number | null {
+  return workerCpuMicros === null ? null : (serverCpuMicros ?? 0) + workerCpuMicros
+}
+
+function spread(values: Spread | null | undefined): string {
+  if (!values) return NONE
+  const { median, min, max } = values
+  return min === max ? count(median) : `${count(median)} (${count(min)}–${count(max)})`
+}
+
+function cpu(row: Row | undefined): string {
+  const micros = (value: number) => value.toFixed(1)
+  if (!row?.workerCpuMicros) return NONE
+  return row.serverCpuMicros
+    ? both(row.serverCpuMicros, row.workerCpuMicros, micros)
+    : micros(row.workerCpuMicros.median)
+}
+
+function both(
+  first: Spread | null | undefined,
+  second: Spread | null | undefined,
+  format: (value: number) => string,
+): string {
+  return first && second ? `${format(first.median)} + ${format(second.median)}` : NONE
+}
+
+const processesOf = (n: number) => (n === 1 ? '1 process' : `${n} processes`)
+
+const distinct = <T>(values: readonly T[]): T[] => [...new Set(values)]
+
+/** The first column is text, the others are right-aligned. Padded, so that a change is a small diff. */
+function markdown(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  const widths = head.map((title, i) => Math.max(3, title.length, ...rows.map((row) => row[i]?.length ?? 0)))
+  const line = (cells: readonly string[]) =>
+    `| ${widths.map((width, i) => (i === 0 ? (cells[i] ?? '').padEnd(width) : (cells[i] ?? '').padStart(width))).join(' | ')} |`
+  const rule = `| ${widths.map((width, i) => (i === 0 ? '-'.repeat(width) : `${'-'.repeat(width - 1)}:`)).join(' | ')} |`
+  return [line(head), rule, ...rows.map(line)].join('\n')
+}
