@@ -10,6 +10,8 @@ import { BATCH, SHAPES, type ShapeName } from './shapes.ts'
 export interface Cell {
   readonly contender: string
   readonly shape: ShapeName
+  /** Of --jobs; a slow shape runs a share of it. */
+  readonly size: number
   readonly jobs: number
   readonly processes: number
 }

@@ -21,7 +21,7 @@ export interface Contender {
   work(url: string, work: Work): Promise<PreparedWorker>
 }
 
-export interface Producer {
+interface Producer {
   /** One call of its bulk enqueue. */
   enqueue(numbers: readonly number[]): Promise<unknown>
   /** Whether no job is left that waits or runs. */
@@ -29,7 +29,7 @@ export interface Producer {
   close(): Promise<unknown>
 }
 
-export interface Work {
+interface Work {
   readonly shape: ShapeName
   /** How many processes like this one work. */
   readonly processes: number
@@ -37,7 +37,7 @@ export interface Work {
   handle(n: number, attempt: number): unknown
 }
 
-export interface PreparedWorker {
+interface PreparedWorker {
   start(): unknown
   stop(): Promise<unknown>
 }

@@ -16,7 +16,7 @@ const SECTIONS: readonly {
 const NOT_RECORDED = 'No run is recorded yet: `pnpm bench peers` measures on your machine.'
 
 /** The run whose figures the documents show, if one was recorded. */
-function recordedRun(): PeersRun | undefined {
+export function recordedRun(): PeersRun | undefined {
   try {
     return JSON.parse(readFileSync(RESULTS, 'utf8')) as PeersRun
   } catch (error) {

@@ -1,7 +1,7 @@
 import { cpus, totalmem } from 'node:os'
 import type { Benchmark, BenchmarkOptions } from '../benchmark.ts'
 import { count, progress } from '../report.ts'
-import { measureCell, type Sample } from './cell.ts'
+import { type Cell, measureCell, type Sample } from './cell.ts'
 import { type Contender, type DatabaseName, idOf } from './contender.ts'
 import { CONTENDERS } from './contenders/index.ts'
 import { writeDocuments } from './docs.ts'
@@ -9,6 +9,7 @@ import { type Host, postgresHost, SERVER_SETTINGS, sqliteHost } from './host.ts'
 import { installPeers, PEERS } from './install.ts'
 import { chooseContenders, chooseShapes, planCells, rotate } from './plan.ts'
 import { renderAll } from './render.ts'
+import { processesText } from './shapes.ts'
 import { type PeersRun, summarise } from './summary.ts'
 
 const SIZES = [40_000]
@@ -31,6 +32,7 @@ async function measureAll(
   { sizes = SIZES, processes = PROCESSES, rounds = ROUNDS, shapes }: BenchmarkOptions,
 ): Promise<PeersRun> {
   const samples: Sample[] = []
+  const failures: string[] = []
   const cells = planCells(chooseShapes(shapes), sizes, processes)
   let version: string | undefined
   for (const database of ['postgres', 'sqlite'] as const) {
@@ -42,14 +44,15 @@ async function measureAll(
       for (let round = 1; round <= rounds; round++)
         for (const cell of cells)
           for (const contender of rotate(own, round - 1)) {
-            const sample = await play(host, contender, cell, round)
+            const sample = await play(host, contender, cell, round, failures)
             if (sample) samples.push({ ...sample, enqueueWalBytes: null, drainWalBytes: null })
           }
     } finally {
       await host.close()
     }
   }
-  samples.push(...(await measureWal(contenders, planCells(chooseShapes(shapes), sizes.slice(0, 1), [1]))))
+  const walCells = planCells(chooseShapes(shapes), sizes.slice(0, 1), processes.slice(0, 1))
+  samples.push(...(await measureWal(contenders, walCells, failures)))
   return {
     when: new Date().toISOString(),
     machine: {
@@ -66,13 +69,18 @@ async function measureAll(
     }),
     samples,
     rows: summarise(samples),
+    failures,
   }
 }
 
-type Cell = ReturnType<typeof planCells>[number]
+type Planned = Omit<Cell, 'contender'>
 
 /** Once: bytes hardly vary. On a server of its own, where they depend on the statements alone. */
-async function measureWal(contenders: readonly Contender[], cells: readonly Cell[]): Promise<Sample[]> {
+async function measureWal(
+  contenders: readonly Contender[],
+  cells: readonly Planned[],
+  failures: string[],
+): Promise<Sample[]> {
   const own = contenders.filter(({ database }) => database === 'postgres')
   if (own.length === 0) return []
   const host = await postgresHost({ wal: true })
@@ -80,7 +88,7 @@ async function measureWal(contenders: readonly Contender[], cells: readonly Cell
   try {
     for (const cell of cells)
       for (const contender of own) {
-        const sample = await play(host, contender, cell, 0)
+        const sample = await play(host, contender, cell, 0, failures)
         if (!sample) continue
         const nothing = { enqueuePerSecond: null, drainPerSecond: null }
         samples.push({ ...sample, ...nothing, serverCpuMicros: null, workerCpuMicros: null })
@@ -91,21 +99,38 @@ async function measureWal(contenders: readonly Contender[], cells: readonly Cell
   return samples
 }
 
+/** An error of one contender does not end the run; it is part of the report. */
 async function play(
   host: Host,
   contender: Contender,
-  cell: Cell,
+  cell: Planned,
   round: number,
+  failures: string[],
 ): Promise<Sample | undefined> {
   const { shape, jobs, processes } = cell
   if (!contender.shapes.includes(shape)) return undefined
-  const what = `${contender.database}, ${contender.name}, ${shape}, ${count(jobs)} jobs, ${processes} processes`
-  const sample = await measureCell(host, contender, cell, round)
-  const speed = sample.drainPerSecond === null ? '–' : count(sample.drainPerSecond)
-  const cpu = `${sample.serverCpuMicros?.toFixed(1) ?? '–'} + ${sample.workerCpuMicros?.toFixed(1)} µs`
-  const wrong = sample.wrongRuns > 0 ? `, WRONG: ${sample.wrongRuns}` : ''
-  progress(`peers: ${round === 0 ? 'WAL' : `round ${round}`}, ${what}: ${speed} jobs/s, ${cpu}${wrong}`)
-  return sample
+  const what = [
+    round === 0 ? 'WAL' : `round ${round}`,
+    `${contender.name} on ${contender.database}`,
+    `${count(jobs)} jobs (${shape})`,
+    processesText(processes),
+  ].join(', ')
+  try {
+    const sample = await measureCell(host, contender, cell, round)
+    progress(`peers: ${what}: ${outcomeOf(sample)}`)
+    return sample
+  } catch (error) {
+    progress(`peers: failed: ${what}: ${error instanceof Error ? error.message : String(error)}`)
+    // Without the stack, which names paths of this machine.
+    failures.push(`${what}: ${String(error).split('\n')[0]}`)
+    return undefined
+  }
+}
+
+function outcomeOf({ drainPerSecond, serverCpuMicros, workerCpuMicros, wrongRuns }: Sample): string {
+  const speed = drainPerSecond === null ? '–' : count(drainPerSecond)
+  const cpu = `${serverCpuMicros?.toFixed(1) ?? '–'} + ${workerCpuMicros?.toFixed(1)} µs of CPU a job`
+  return `${speed} jobs/s, ${cpu}${wrongRuns > 0 ? `, WRONG: ${count(wrongRuns)} jobs` : ''}`
 }
 
 function hostOf(database: DatabaseName): Promise<Host> | Host {

@@ -1,3 +1,4 @@
+import type { Cell } from './cell.ts'
 import type { Contender, DatabaseName } from './contender.ts'
 import { jobsOf, SHAPE_NAMES, type ShapeName } from './shapes.ts'
 
@@ -37,9 +38,11 @@ export function planCells(
   shapes: readonly ShapeName[],
   sizes: readonly number[],
   processes: readonly number[],
-): { readonly shape: ShapeName; readonly jobs: number; readonly processes: number }[] {
+): Omit<Cell, 'contender'>[] {
   return sizes.flatMap((size) =>
-    shapes.flatMap((shape) => processes.map((n) => ({ shape, jobs: jobsOf(shape, size), processes: n }))),
+    shapes.flatMap((shape) =>
+      processes.map((n) => ({ shape, size, jobs: jobsOf(shape, size), processes: n })),
+    ),
   )
 }
 

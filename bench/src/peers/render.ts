@@ -1,58 +1,55 @@
 import { count, percent } from '../report.ts'
 import type { Cell, Sample } from './cell.ts'
-import { SHAPES, type ShapeName } from './shapes.ts'
-import { type PeersRun, type Row, ratioOf, type Spread } from './summary.ts'
+import type { DatabaseName } from './contender.ts'
+import { jobsOf, processesText, SHAPES, type ShapeName } from './shapes.ts'
+import { keyOf, type PeersRun, type Row, ratioOf, type Spread } from './summary.ts'
 
 const NONE = '–'
-const DATABASES = { postgres: 'Postgres', sqlite: 'SQLite' }
+const DATABASES: Record<DatabaseName, string> = { postgres: 'Postgres', sqlite: 'SQLite' }
 
 /** Everything, for bench/README.md and the terminal. */
 export function renderAll(run: PeersRun): string {
   return [
     conditionsOf(run),
-    markdown(
-      ['', 'version', 'settings', 'keeps'],
-      run.contenders.map(({ name, database, version, settings, keeps }) => [
-        database === 'sqlite' ? `${name}, SQLite` : name,
-        version || NONE,
-        settings,
-        keeps,
-      ]),
-    ),
+    run.contenders.map(describe).join('\n'),
     ...fieldsOf(run).flatMap((field) => [drainTable(run, field), costTable(run, field)]),
+    ...run.failures.map((failure) => `Failed: ${failure}`),
   ].join('\n\n')
 }
 
 /** Oncue beside the others with no-op jobs, for the README. */
 export function renderSummary(run: PeersRun): string {
-  const tables = fieldsOf(run)
-    .filter(({ jobs }, i, all) => all.findIndex((field) => field.jobs === jobs) <= i)
-    .map((field) => summaryTable(run, field))
-  return [`Oncue as a share of the other, ${conditionsOf(run)}`, ...tables].join('\n\n')
+  const tables = fieldsOf(run).map((field) => summaryTable(run, field))
+  return [
+    `Oncue as a share of the other: more jobs/s and less CPU are better. ${conditionsOf(run)}`,
+    ...tables,
+  ].join('\n\n')
+}
+
+function describe({ name, database, version, settings, keeps }: PeersRun['contenders'][number]): string {
+  const title = [name, version, `on ${DATABASES[database]}`].filter(Boolean).join(' ')
+  return `- **${title}**: ${settings}. Keeps ${keeps}.`
 }
 
 /** A database and a size of the run. */
 interface Field {
-  readonly database: keyof typeof DATABASES
-  readonly jobs: number
+  readonly database: DatabaseName
+  readonly size: number
   readonly processes: readonly number[]
   readonly shapes: readonly ShapeName[]
 }
 
 function fieldsOf({ rows, contenders }: PeersRun): Field[] {
-  const sizes = distinct(rows.map(sizeOf)).toSorted((a, b) => a - b)
-  return sizes.flatMap((jobs) =>
+  const sizes = distinct(rows.map(({ size }) => size)).toSorted((a, b) => a - b)
+  return sizes.flatMap((size) =>
     (['postgres', 'sqlite'] as const).flatMap((database) => {
-      const own = rows.filter((row) => sizeOf(row) === jobs && row.contender.startsWith(`${database}/`))
+      const own = rows.filter((row) => row.size === size && row.contender.startsWith(`${database}/`))
       if (own.length === 0 || !contenders.some((contender) => contender.database === database)) return []
       const processes = distinct(own.map((row) => row.processes)).toSorted((a, b) => a - b)
-      return [{ database, jobs, processes, shapes: distinct(own.map(({ shape }) => shape)) }]
+      return [{ database, size, processes, shapes: distinct(own.map(({ shape }) => shape)) }]
     }),
   )
 }
-
-/** What --jobs was: some shapes run a share of it. */
-const sizeOf = ({ shape, jobs }: Cell) => Math.round(jobs / SHAPES[shape].share)
 
 function conditionsOf({ when, machine, node, postgres, rounds }: PeersRun): string {
   const server = postgres ? `Postgres ${postgres.version} with default durability, ` : ''
@@ -63,10 +60,10 @@ function conditionsOf({ when, machine, node, postgres, rounds }: PeersRun): stri
 }
 
 function drainTable(run: PeersRun, field: Field): string {
-  const { database, jobs, processes } = field
+  const { database, size, processes } = field
   const head = [
-    `${DATABASES[database]}, ${count(jobs)} jobs`,
-    ...processes.map((n) => `jobs/s, ${processesOf(n)}`),
+    `${DATABASES[database]}, ${count(size)} jobs`,
+    ...processes.map((n) => `jobs/s, ${processesText(n)}`),
     ...processes.map((n) => `Oncue beside it, ${n}`),
   ]
   const rows = cellsOf(run, field, ({ shape, name, cell }) => [
@@ -78,10 +75,10 @@ function drainTable(run: PeersRun, field: Field): string {
 }
 
 function costTable(run: PeersRun, field: Field): string {
-  const { database, jobs, processes } = field
+  const { database, size, processes } = field
   const head = [
-    `${DATABASES[database]}, ${count(jobs)} jobs`,
-    ...processes.map((n) => `CPU µs/job, server + workers, ${processesOf(n)}`),
+    `${DATABASES[database]}, ${count(size)} jobs`,
+    ...processes.map((n) => `CPU µs/job, server + workers, ${processesText(n)}`),
     'bulk enqueue, jobs/s',
     'WAL bytes/job, enqueue + drain',
   ]
@@ -98,10 +95,10 @@ function costTable(run: PeersRun, field: Field): string {
 }
 
 function summaryTable(run: PeersRun, field: Field): string {
-  const { database, jobs, processes } = field
+  const { database, size, processes } = field
   const head = [
-    `${DATABASES[database]}, ${count(jobs)} no-op jobs`,
-    ...processes.map((n) => `jobs/s, ${processesOf(n)}`),
+    `${DATABASES[database]}, ${count(size)} no-op jobs`,
+    ...processes.map((n) => `jobs/s, ${processesText(n)}`),
     'CPU per job',
     'bulk enqueue',
   ]
@@ -129,7 +126,7 @@ interface TableCell {
 /** One row per shape and contender, also where a contender lacks the shape. */
 function cellsOf(
   { contenders }: PeersRun,
-  { database, jobs, processes, shapes }: Field,
+  { database, size, processes, shapes }: Field,
   rowOf: (cell: TableCell) => string[],
 ): string[][] {
   const [fewest = 1] = processes
@@ -137,33 +134,22 @@ function cellsOf(
     contenders
       .filter((contender) => contender.database === database)
       .map(({ id, name, version }) => {
-        const size = Math.max(1, Math.round(jobs * SHAPES[shape].share))
-        return rowOf({
-          shape,
-          name,
-          version,
-          cell: { contender: id, shape, jobs: size, processes: fewest },
-        })
+        const cell = { contender: id, shape, size, jobs: jobsOf(shape, size), processes: fewest }
+        return rowOf({ shape, name, version, cell })
       }),
   )
 }
 
 function rowFor({ rows }: PeersRun, cell: Cell): Row | undefined {
-  return rows.find(
-    ({ contender, shape, jobs, processes }) =>
-      contender === cell.contender &&
-      shape === cell.shape &&
-      jobs === cell.jobs &&
-      processes === cell.processes,
-  )
+  return rows.find((row) => keyOf(row) === keyOf(cell))
 }
 
 /** A contender that lost jobs, or ran them twice, is marked. */
 function label(run: PeersRun, cell: Cell, name: string): string {
   const wrong = run.rows
     .filter(
-      ({ contender, shape, jobs }) =>
-        contender === cell.contender && shape === cell.shape && jobs === cell.jobs,
+      ({ contender, shape, size }) =>
+        contender === cell.contender && shape === cell.shape && size === cell.size,
     )
     .reduce((sum, row) => sum + row.wrongRuns, 0)
   return wrong === 0 ? name : `${name} (WRONG: ${count(wrong)} jobs did not run as often as they should)`
@@ -202,8 +188,6 @@ function both(
 ): string {
   return first && second ? `${format(first.median)} + ${format(second.median)}` : NONE
 }
-
-const processesOf = (n: number) => (n === 1 ? '1 process' : `${n} processes`)
 
 const distinct = <T>(values: readonly T[]): T[] => [...new Set(values)]
 

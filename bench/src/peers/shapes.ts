@@ -53,6 +53,8 @@ export function byQueue(shape: ShapeName, numbers: readonly number[], queue: str
   return groups
 }
 
+export const processesText = (n: number) => (n === 1 ? '1 process' : `${n} processes`)
+
 export function jobsOf(shape: ShapeName, jobs: number): number {
   return Math.max(1, Math.round(jobs * SHAPES[shape].share))
 }

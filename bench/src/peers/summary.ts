@@ -1,5 +1,6 @@
 import { median } from '../measure.ts'
 import type { Cell, Sample } from './cell.ts'
+import type { DatabaseName } from './contender.ts'
 
 export interface Spread {
   readonly median: number
@@ -32,16 +33,19 @@ export interface PeersRun {
   readonly contenders: readonly {
     readonly id: string
     readonly name: string
-    readonly database: string
+    readonly database: DatabaseName
     readonly version: string
     readonly settings: string
     readonly keeps: string
   }[]
   readonly samples: readonly Sample[]
   readonly rows: readonly Row[]
+  /** Cells that ended with an error. */
+  readonly failures: readonly string[]
 }
 
-const keyOf = ({ contender, shape, jobs, processes }: Cell) => [contender, shape, jobs, processes].join(' ')
+export const keyOf = ({ contender, shape, size, processes }: Cell) =>
+  [contender, shape, size, processes].join(' ')
 
 /** In the order in which the cells came first. WAL is measured in rounds of its own, so a sample may lack the rest. */
 export function summarise(samples: readonly Sample[]): Row[] {
@@ -55,12 +59,12 @@ export function summarise(samples: readonly Sample[]): Row[] {
 }
 
 function rowOf(samples: readonly Sample[]): Row {
-  const [{ contender, shape, jobs, processes }] = samples as readonly [Sample]
+  const [{ contender, shape, size, jobs, processes }] = samples as readonly [Sample]
   const spreads = Object.fromEntries(
     METRICS.map((metric) => [metric, spreadOf(samples.flatMap((sample) => sample[metric] ?? []))]),
   ) as Record<Metric, Spread | null>
   const wrongRuns = samples.reduce((sum, sample) => sum + sample.wrongRuns, 0)
-  return { contender, shape, jobs, processes, ...spreads, wrongRuns }
+  return { contender, shape, size, jobs, processes, ...spreads, wrongRuns }
 }
 
 function spreadOf(values: readonly number[]): Spread | null {

@@ -23,7 +23,7 @@ function bare(database: DatabaseName): Contender {
     name: 'bare SQL',
     database,
     version: '',
-    settings: `claims of ${CLAIM} (${CONCURRENCY} for 10 ms), ${CONNECTIONS[database]} connections a process`,
+    settings: `claims of ${CLAIM} (${CONCURRENCY} for 10 ms), ${database === 'postgres' ? 'two connections' : 'one connection'} a process`,
     keeps: 'every finished job, in a table beside',
     shapes: ['no-op', '10ms'],
     async produce(url) {

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { Logger, makeWorkerUtils, type Runner, run, runMigrations, type TaskList } from 'graphile-worker'
 import pg from 'pg'
+import { count } from '../../report.ts'
 import type { Contender } from '../contender.ts'
 import { GRAPHILE_SETTINGS } from '../graphile-settings.ts'
 import { keyOf, type Payload, payloadOf, priorityOf, queueNames, queueOf, type ShapeName } from '../shapes.ts'
@@ -23,7 +24,7 @@ export const graphile: Contender = {
   database: 'postgres',
   version: JSON.parse(readFileSync(manifest, 'utf8')).version,
   settings:
-    `addJobs(1,000), localQueue.size ${localQueue.size}, refetchDelay ${localQueue.refetchDelay.durationMs} ms, ` +
+    `addJobs(1,000), localQueue.size ${count(localQueue.size)}, refetchDelay ${localQueue.refetchDelay.durationMs} ms, ` +
     `completeJobBatchDelay 0, failJobBatchDelay 0, concurrentJobs ${concurrentJobs}`,
   keeps: 'nothing: finished jobs are deleted',
   shapes: ['no-op', '10ms', 'keys', 'retries', 'queues'],

@@ -1,4 +1,5 @@
 import pg from 'pg'
+import { count } from '../../report.ts'
 import type { Contender } from '../contender.ts'
 import { PEERS, requirePeer } from '../install.ts'
 import {
@@ -59,7 +60,7 @@ export const pgBoss: Contender = {
   database: 'postgres',
   version: PEERS['pg-boss'],
   settings:
-    `insert(1,000), work with batchSize ${BATCH_SIZE} and burstWhenBatchFull, ${LOOPS} fetch loops in all, ` +
+    `insert(1,000), work with batchSize ${count(BATCH_SIZE)} and burstWhenBatchFull, ${LOOPS} fetch loops in all, ` +
     'pollingIntervalSeconds 0.5; perJobResults where jobs return or fail; policy exclusive with keys',
   keeps: 'finished jobs for 7 days, in the same table',
   shapes: ['no-op', '10ms', 'result', 'keys', 'retries', 'queues'],
