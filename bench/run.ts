@@ -36,8 +36,8 @@ Options:
   --help                this text
 
 Progress goes to stderr. Postgres is started from npm for the run, or is the server that DATABASE_URL
-names; there the benchmark makes a database of its own and drops it. plans, scale and soak always start
-their own.
+names; there the benchmark makes a database of its own and drops it. peers always starts its own, and
+needs no warm-up: every process and database is new.
 `
 
 async function main(): Promise<void> {

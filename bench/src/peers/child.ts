@@ -94,4 +94,7 @@ function failed(error: unknown): void {
   process.disconnect()
 }
 
+// The process that measures was ended.
+process.on('disconnect', () => process.exit())
+
 main().catch(failed)

@@ -111,7 +111,7 @@ async function play(
   if (!contender.shapes.includes(shape)) return undefined
   const what = [
     round === 0 ? 'WAL' : `round ${round}`,
-    `${contender.name} on ${contender.database}`,
+    `${contender.database}: ${contender.name}`,
     `${count(jobs)} jobs (${shape})`,
     processesText(processes),
   ].join(', ')
