@@ -1,4 +1,5 @@
-import { writeFile } from 'node:fs/promises'
+import { mkdir, writeFile } from 'node:fs/promises'
+import { dirname } from 'node:path'
 import { parseArgs } from 'node:util'
 import { api } from './src/api/index.ts'
 import type { Benchmark } from './src/benchmark.ts'
@@ -12,7 +13,9 @@ import { store } from './src/store/index.ts'
 import { wakeups } from './src/wakeups/index.ts'
 import { worker } from './src/worker/index.ts'
 
-const BENCHMARKS: Record<string, Benchmark> = { store, plans, reads, wakeups, worker, api, peers }
+const BENCHMARKS: Record<string, Benchmark> = {
+  ...{ store, plans, reads, scale, soak, wakeups, worker, api, peers },
+}
 
 const HELP = `pnpm bench <name> [options]
 
@@ -33,11 +36,12 @@ Options:
   --processes LIST      of peers: how many worker processes; 1,2,4 when absent
   --write-docs          of peers: writes the figures of bench/results/peers.json into the documents
   --json [FILE]         one JSON document, in the file or on stdout instead of tables
+  --plot FILE           of scale and soak: writes a plot, as SVG
   --help                this text
 
 Progress goes to stderr. Postgres is started from npm for the run, or is the server that DATABASE_URL
-names; there the benchmark makes a database of its own and drops it. peers always starts its own, and
-needs no warm-up: every process and database is new.
+names; there the benchmark makes a database of its own and drops it. plans, scale, soak and peers always
+start their own; peers needs no warm-up, because every process and database is new.
 `
 
 async function main(): Promise<void> {
@@ -64,6 +68,7 @@ async function main(): Promise<void> {
   if (values.help || name === undefined) return say(HELP)
   const benchmark = BENCHMARKS[name]
   if (!benchmark) throw new Error(`There is no benchmark ${JSON.stringify(name)}. Try pnpm bench --help`)
+  if (values.plot && !benchmark.hasPlot) throw new Error(`${name} has no plot. Leave out --plot`)
   const sizes = list(values.jobs)?.map((text) => whole('--jobs', text))
   const report = await benchmark.run({
     jobs: sizes?.[0],
@@ -75,13 +80,20 @@ async function main(): Promise<void> {
     rounds: values.rounds === undefined ? undefined : whole('--rounds', values.rounds),
     database: oneOf('--database', values.database, ['postgres', 'sqlite']),
     minutes: positive('--minutes', values.minutes),
-    rate: whole('--rate', values.rate),
+    rate: values.rate === undefined ? undefined : whole('--rate', values.rate),
     memory: values.memory,
     profile: values.profile,
   })
   const json = `${JSON.stringify(report.data, null, 2)}\n`
-  if (values.json && file !== undefined) await writeFile(file, json)
+  if (values.json && file !== undefined) await write(file, json)
   say(values.json && file === undefined ? json : report.text)
+  if (values.plot) await write(values.plot, report.plot ?? '')
+}
+
+async function write(file: string, text: string): Promise<void> {
+  await mkdir(dirname(file), { recursive: true })
+  await writeFile(file, text)
+  progress(`written: ${file}`)
 }
 
 const list = (text: string | undefined) => text?.split(',')
