@@ -52,7 +52,7 @@ describeBoth('commands on jobs', (bench) => {
   test('show says why a job waits', async () => {
     const id = await bench.add('mail')
     await bench.store.pause('default', 'ada')
-    const paused = 'Queue default is paused by ada, until it is resumed'
+    const paused = 'Queue default was paused by ada, no end set'
     expect(await bench.text('show', id)).toContain(`why it waits\n${paused}\n`)
     expect((await bench.json(['show', id])).waiting).toMatchObject([
       { kind: 'paused', text: paused },

@@ -55,7 +55,7 @@ describeBoth('queues', (bench) => {
     await bench.add('mail', { queue: 'mail' })
     await bench.store.pause('mail', 'ada')
     expect(await bench.text('queues', 'explain', 'mail')).toBe(
-      '1 job waits\nQueue mail is paused by ada, until it is resumed\nNo live worker serves queue mail\n',
+      '1 job waits\nQueue mail was paused by ada, no end set\nNo live worker serves queue mail\n',
     )
     expect(await bench.json(['queues', 'explain', 'mail'])).toMatchObject({ waiting: 1, drain: null })
   })

@@ -155,7 +155,7 @@ export const queueExplanationSchema = z.object({
     .describe('what keeps its jobs from running now; empty: nothing waits, or nothing stands in its way'),
   drain: z
     .object({
-      text: z.string().describe('"2 slots busy, 9.8/min: empty in 7 min; with 4 slots in 3 min"'),
+      text: z.string().describe('"9.8/min done, 0.2/min arriving: empty in about 7 min; 3 min with 4 slots"'),
       perMinute: z.number().describe('runs that ended per minute, over the last 5 min'),
       slots: z.int().describe('slots of the live workers that serve it'),
       busy: z.int().describe('how many of them run a job, of any queue'),

@@ -66,10 +66,7 @@ export function describeExplain(dialect: Dialect): void {
       const [first, job] = [aJob(), aJob()]
       await store.enqueue([first, job])
       await store.pause('default', 'ada')
-      expect(await why(store, job.id)).toEqual([
-        'Queue default is paused by ada, until it is resumed',
-        '2nd in line',
-      ])
+      expect(await why(store, job.id)).toEqual(['Queue default was paused by ada, no end set', '2nd in line'])
       await store.pause('default', 'ada', 30 * MINUTE)
       const until = new Date(bench.clock.now().getTime() + 30 * MINUTE)
       expect((await store.explain(job.id))?.reasons[0]).toEqual({
@@ -213,7 +210,7 @@ export function describeExplain(dialect: Dialect): void {
       expect(await store.explainQueue('default')).toEqual(nothing)
       await store.enqueue([aJob(), aJob({ priority: 3 })])
       expect(await store.explainQueue('default')).toMatchObject({
-        ...{ waiting: 2, reasons: [], drain: { text: '0 slots busy, 0/min', slots: 2, busy: 0 } },
+        ...{ waiting: 2, reasons: [], drain: { text: '0 of 2 slots busy, 0/min done', slots: 2, busy: 0 } },
       })
     })
 
@@ -275,11 +272,42 @@ export function describeExplain(dialect: Dialect): void {
       await store.claim(claiming({ limit: 2 }))
       const { reasons, drain, waiting } = await store.explainQueue('default')
       expect(waiting).toBe(48)
-      expect(reasons).toEqual([
-        { kind: 'slots_busy', text: 'All 2 slots of its workers are busy', until: null },
-      ])
+      expect(reasons).toEqual([{ kind: 'slots_busy', text: 'All slots are busy (2 of 2)', until: null }])
       expect(drain).toMatchObject({ slots: 2, busy: 2, withSlots: { slots: 4 } })
-      expect(drain?.text).toMatch(/^2 slots busy, [\d.]+\/min: empty in 5 min; with 4 slots in 2 min$/)
+      expect(drain?.text).toMatch(
+        /^[\d.]+\/min done, [\d.]+\/min arriving: empty in about 5 min; 2 min with 4 slots$/,
+      )
     })
+
+    it.each([
+      // Throughput is that of the last 4 full minutes, in which 50 runs ended.
+      {
+        arrived: 50,
+        text: '12.5/min done, 12.5/min arriving: not shrinking; empty in about 8 min with 4 slots',
+      },
+      {
+        arrived: 49,
+        text: '12.5/min done, 12.3/min arriving: barely shrinking; empty in about 8 min with 4 slots',
+      },
+      { arrived: 40, text: '12.5/min done, 10.5/min arriving: empty in about 45 min; 6 min with 4 slots' },
+    ])(
+      'names the arrivals, and gives no time while it barely shrinks: $arrived',
+      async ({ arrived, text }) => {
+        const store = await served()
+        await store.enqueue(someJobs(100))
+        const minute = bench.clock.now()
+        const gauge = { waiting: 100, running: 2, oldestMs: 0, workers: 1, slots: 2 }
+        await store.gauges.record({ minute, whole: gauge, queues: new Map([['default', gauge]]) })
+        for (let n = 0; n < 5; n++) {
+          const { jobs } = await store.claim(claiming({ limit: 10 }))
+          bench.clock.advance(MINUTE)
+          await store.settle(jobs.map((job) => complete(job)))
+          await store.rescue(WORKER)
+        }
+        await store.enqueue(someJobs(arrived + 2))
+        await store.claim(claiming({ limit: 2 }))
+        expect((await store.explainQueue('default')).drain?.text).toBe(text)
+      },
+    )
   })
 }

@@ -43,12 +43,10 @@ describe('a queue', () => {
 
   it('says why its jobs wait, and what more slots would change', async () => {
     const drain = {
-      ...{ text: '2 slots busy, 9.8/min: empty in 7 min; with 4 slots in 3 min', perMinute: 9.8 },
+      ...{ text: '9.8/min done, 0.2/min arriving: empty in about 7 min; 3 min with 4 slots', perMinute: 9.8 },
       ...{ slots: 2, busy: 2, aboutMs: 420_000, withSlots: { slots: 4, aboutMs: 180_000 } },
     }
-    const reasons = [
-      { kind: 'slots_busy', text: 'All 2 slots of its workers are busy', until: null } as const,
-    ]
+    const reasons = [{ kind: 'slots_busy', text: 'All slots are busy (2 of 2)', until: null } as const]
     const { screen } = await renderApp('/queues/mail', {
       answers: {
         ...ANSWERS,
@@ -57,9 +55,9 @@ describe('a queue', () => {
       },
     })
     expect(await screen.findByText('Why is it waiting?')).toBeVisible()
-    expect(screen.getByText('All 2 slots of its workers are busy')).toBeVisible()
+    expect(screen.getByText('All slots are busy (2 of 2)')).toBeVisible()
     expect(screen.getByText(drain.text)).toBeVisible()
-    expect(screen.queryByText(/empty in about/)).toBeNull()
+    expect(screen.queryByText(/slots busy/)).toBeNull()
   })
 
   it('says that its backlog does not shrink', async () => {

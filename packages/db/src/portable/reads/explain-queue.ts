@@ -73,9 +73,11 @@ function unserved(queue: string, reasons: readonly WaitReason[]): WaitReason[] {
 }
 
 function slotsBusy(slots: number): WaitReason {
-  const text =
-    slots === 1 ? 'The one slot of its workers is busy' : `All ${number(slots)} slots of its workers are busy`
-  return { kind: 'slots_busy', text, until: null }
+  return {
+    kind: 'slots_busy',
+    text: `All slots are busy (${number(slots)} of ${number(slots)})`,
+    until: null,
+  }
 }
 
 interface Pace {
@@ -89,6 +91,9 @@ interface Pace {
   readonly isBottleneck: boolean
 }
 
+/** Beyond this, the time until a queue is empty depends more on chance than on its pace. */
+const BARELY_MS = 4 * 60 * MINUTE_MS
+
 /** Twice the slots end twice the runs, while as many new jobs come as before. */
 function drainOf(pace: Pace): NonNullable<QueueExplanation['drain']> {
   const { waiting, perMs, slots, busy, isBottleneck } = pace
@@ -100,13 +105,31 @@ function drainOf(pace: Pace): NonNullable<QueueExplanation['drain']> {
       ? null
       : emptyIn(perMs + pace.perMinute / MINUTE_MS)
   const withSlots = twiceMs === null ? null : { slots: 2 * slots, aboutMs: twiceMs }
-  const now = `${number(busy)} ${busy === 1 ? 'slot' : 'slots'} busy, ${perMinute.toLocaleString('en-US')}/min`
-  if (perMs === null) return { text: now, perMinute, slots, busy, aboutMs, withSlots }
-  const end = aboutMs === null ? 'not shrinking' : `empty in ${inWords(aboutMs)}`
-  const twice = withSlots
-    ? `; with ${number(withSlots.slots)} slots ${aboutMs === null ? 'empty ' : ''}in ${inWords(withSlots.aboutMs)}`
-    : ''
-  return { text: `${now}: ${end}${twice}`, perMinute, slots, busy, aboutMs, withSlots }
+  // When all are busy, the reason says so.
+  const free = busy < slots ? `${number(busy)} of ${number(slots)} slots busy, ` : ''
+  const done = `${free}${rate(pace.perMinute)} done`
+  if (perMs === null) return { text: done, perMinute, slots, busy, aboutMs, withSlots }
+  const arriving = `${rate(Math.max(0, pace.perMinute - perMs * MINUTE_MS))} arriving`
+  const text = `${done}, ${arriving}: ${[endOf(aboutMs), twiceOf(aboutMs, withSlots)].filter(Boolean).join('; ')}`
+  return { text, perMinute, slots, busy, aboutMs, withSlots }
+}
+
+const rate = (perMinute: number) => `${number(Math.round(perMinute * 10) / 10)}/min`
+
+const isSoon = (aboutMs: number | null) => aboutMs !== null && aboutMs <= BARELY_MS
+
+function endOf(aboutMs: number | null): string {
+  if (aboutMs === null) return 'not shrinking'
+  return isSoon(aboutMs) ? `empty in about ${inWords(aboutMs)}` : 'barely shrinking'
+}
+
+function twiceOf(
+  aboutMs: number | null,
+  withSlots: NonNullable<QueueExplanation['drain']>['withSlots'],
+): string | false {
+  if (!withSlots || !isSoon(withSlots.aboutMs)) return false
+  const time = `${isSoon(aboutMs) ? '' : 'empty in about '}${inWords(withSlots.aboutMs)}`
+  return `${time} with ${number(withSlots.slots)} slots`
 }
 
 const WAITING = (now: Date): Fragment => q`(w.locked_until is null or w.locked_until < ${now})`

@@ -122,8 +122,10 @@ export function waitsForQueue(
   const until = sql.time(settings?.paused_until)
   if (!settings || sql.time(settings.paused_at) === null || (until && until <= now)) return []
   const by = settings.paused_by === null ? '' : ` by ${settings.paused_by}`
-  const end = until ? `for another ${inWords(until.getTime() - now.getTime())}` : 'until it is resumed'
-  return [{ kind: 'paused', text: `Queue ${queue} is paused${by}, ${end}`, until }]
+  const text = until
+    ? `Queue ${queue} is paused${by}, for another ${inWords(until.getTime() - now.getTime())}`
+    : `Queue ${queue} was paused${by}, no end set`
+  return [{ kind: 'paused', text, until }]
 }
 
 export function waitsForWorker(
