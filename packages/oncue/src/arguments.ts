@@ -1,5 +1,5 @@
 import { type JobStatus, OncueError } from '@oncue/core'
-import { jobStatusSchema, statusesOf } from '@oncue/core/wire'
+import { isIdSuffix, jobStatusSchema, statusesOf } from '@oncue/core/wire'
 import type { JobFilter } from '@oncue/db'
 import { readDuration, refuse } from '@oncue/db/cli'
 import { parseDuration, systemRuntime } from '@oncue/runtime'
@@ -18,12 +18,23 @@ export function toJson(text: string): unknown {
 /** A time, or how long ago. */
 export function toPast(text: string): Date {
   const ms = readDuration(text)
-  return ms === null ? toMoment(text) : new Date(systemRuntime.now() - ms)
+  if (ms !== null) return new Date(systemRuntime.now() - ms)
+  return readMoment(text) ?? refuse(`Use how long ago, such as 2h or 7d, or ${A_TIME}.`)
 }
 
 export function toMoment(text: string): Date {
+  return readMoment(text) ?? refuse(`Use ${A_TIME}.`)
+}
+
+const A_TIME = 'a time, such as 2026-01-31T09:00:00Z'
+
+function readMoment(text: string): Date | null {
   const date = new Date(text)
-  return Number.isNaN(date.getTime()) ? refuse('Use a time, such as 2026-01-31T09:00:00Z.') : date
+  return Number.isNaN(date.getTime()) ? null : date
+}
+
+function toIdSuffix(text: string): string {
+  return isIdSuffix(text) ? text : refuse('Use the last 4 to 32 hexadecimal digits of an id.')
 }
 
 /** `failed`, or `failed,cancelled`. */
@@ -85,7 +96,7 @@ export function addFilters(command: Command): Command {
     .option('--since <time>', 'created since: 2h, 7d, or a time', toPast)
     .option('--until <time>', 'created before: 2h, 7d, or a time', toPast)
     .option('--id-prefix <text>', 'whose id begins with this')
-    .option('--id-suffix <text>', 'whose id ends with this: 4 digits or more')
+    .option('--id-suffix <text>', 'whose id ends with this: 4 digits or more', toIdSuffix)
     .option('--text <text>', 'with this in its payload; needs --since')
     .option('--error-text <text>', 'that failed or are retried, with this in the error')
 }

@@ -1,3 +1,5 @@
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { prepareJob } from '@oncue/core'
 import { openStore, rollback, showDatabase } from '@oncue/db'
 import { toDuration } from '@oncue/db/cli'
@@ -48,6 +50,26 @@ describe('the command line', () => {
     expect(stderr).toContain('A rate needs its unit: 5/s, 100/min or 100/10s.')
   })
 
+  test('a wrong time or end of an id is refused with how to write one, by its option', async () => {
+    const since = await call('list', '--since', 'yesterday')
+    expect(since.stderr).toContain(
+      'Use how long ago, such as 2h or 7d, or a time, such as 2026-01-31T09:00:00Z.',
+    )
+    const suffix = await call('list', '--id-suffix', 'ab')
+    expect(suffix.stderr).toMatch(/--id-suffix .*Use the last 4 to 32 hexadecimal digits of an id\./)
+  })
+
+  test('a file that is not there is no database to migrate', async () => {
+    const url = `file:${join(tmpdir(), 'oncue-there-is-no-such.db')}`
+    for (const command of ['stats', 'list', 'top', 'queues']) {
+      const { code, stderr } = await call(command, '--url', url)
+      expect([code, stderr]).toEqual([
+        1,
+        expect.stringMatching(/\nerror MIGRATION_NEEDED: There is no file .*no-such\.db\n.*--url/),
+      ])
+    }
+  })
+
   test.each([
     ['enqueue', ['{}', '1']],
     ['pair', ['ONCUE_URL', '"operator"', '5m']],
@@ -82,6 +104,7 @@ describe('the command line', () => {
     [['list', '--limit', '0']],
     [['list', '--status', 'lost']],
     [['list', '--since', 'yesterday']],
+    [['list', '--id-suffix', 'ab']],
     [['show']],
     [['enqueue']],
     [['enqueue', 'mail', '--delay', 'soon']],

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { OncueError } from '@oncue/core'
 import { type Runtime, systemRuntime } from '@oncue/runtime'
@@ -219,6 +220,7 @@ export async function assertMigrated(url: string, options: MigrateOptions = {}):
   const missing = functions.flatMap(({ hash, state }) => (state === 'missing' ? [stepName(hash)] : []))
   const pending = [...named('pending'), ...missing]
   if (pending.length > 0) {
+    refuseMissingFile(url)
     const schema = toSchema(options.schema)
     const [what, hint] =
       schema === DEFAULT_SCHEMA ? ['database'] : [`schema ${schema}`, migrationHint(schema)]
@@ -228,6 +230,14 @@ export async function assertMigrated(url: string, options: MigrateOptions = {}):
     })
   }
   return named('newer')
+}
+
+/** A path is more often mistyped than new, and a migration would create an empty database there. */
+function refuseMissingFile(url: string): void {
+  if (dialectOf(url) !== 'sqlite' || existsSync(sqliteFile(url))) return
+  throw new OncueError('MIGRATION_NEEDED', `There is no file ${sqliteFile(url)}`, {
+    hint: 'Check the path in --url or DATABASE_URL. If the database is new, create it with `npx oncue migrate`.',
+  })
 }
 
 /** Functions are installed in the transaction of the last migration: the tables are never there without them. */
