@@ -34,6 +34,7 @@ export {
   type GaugeRange,
   type GaugeSample,
   type GaugeStore,
+  shrinkage,
   timeToDrain,
 } from './portable/gauges.ts'
 export type { PairingStore } from './portable/pairings.ts'

@@ -55,6 +55,14 @@ export function formatTime(date: Date | null | undefined): string {
   return date ? `${date.toISOString().slice(0, 19).replace('T', ' ')}Z` : ''
 }
 
+/** A sentence of the store, with its durations as the terminal writes them: `3h`, not `3 h`. */
+export function terse(sentence: string): string {
+  return plain(sentence).replace(
+    /(?<=(?:\bin|\babout|\banother|\bper|;) )(\d+) (s|min|h|d)\b/g,
+    (_, value: string, unit: string) => value + (unit === 'min' ? 'm' : unit),
+  )
+}
+
 /** `3m 12s ago`, `in 2h`. */
 export function fromNow(date: Date | null | undefined, now: Date): string {
   if (!date) return ''

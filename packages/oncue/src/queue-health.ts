@@ -1,12 +1,13 @@
 import { INTERNAL_QUEUE, INTERNAL_TOPIC_PREFIX } from '@oncue/core/internal'
-import { WORKER_SILENT_MS } from '@oncue/core/wire'
+import { DEFAULT_ALERT_RULES, STALL_WINDOW_MS, WORKER_SILENT_MS } from '@oncue/core/wire'
 import type { Finding, QueueOverview, Store, TopicClash, TopicRow, WorkerRow } from '@oncue/db'
 import { count, plain } from '@oncue/db/cli'
 import { formatDuration } from '@oncue/runtime'
 import { fromNow } from './format.ts'
 
 const START_ONE = 'start one with `oncue worker --import ./jobs.ts`'
-const LATE_MS = 5 * 60_000
+/** As without rules of your own. Those are read by the API. */
+const LATE_MS = DEFAULT_ALERT_RULES.oldest_waiting.threshold * 1_000
 /** How many of the waiting jobs are searched for unknown topics. */
 const SAMPLE = 1_000
 
@@ -33,6 +34,35 @@ export async function examine(store: Store): Promise<Finding[]> {
 
 function isAlive(worker: WorkerRow, now: Date): boolean {
   return worker.missingSince === null && now.getTime() - worker.lastBeat.getTime() < WORKER_SILENT_MS
+}
+
+interface WaitState {
+  readonly state: 'stalled' | 'late'
+  readonly why: string | null
+}
+
+/** Of the queues that should not wait as they do, in the words of the app. A pause explains itself. */
+export async function waitStates(
+  store: Store,
+  queues: readonly QueueOverview[],
+  workers: readonly WorkerRow[],
+  now: Date,
+): Promise<ReadonlyMap<string, WaitState>> {
+  const served = new Set(workers.filter((worker) => isAlive(worker, now)).flatMap((worker) => worker.queues))
+  const found = new Map<string, WaitState>()
+  for (const { queue, waiting, oldestWaiting, paused } of queues) {
+    if (paused || waiting === 0) continue
+    if (!served.has(queue) && queue !== INTERNAL_QUEUE) {
+      found.set(queue, { state: 'stalled', why: 'no worker' })
+    } else if (oldestWaiting && now.getTime() - oldestWaiting.getTime() > LATE_MS) {
+      // The current minute has only begun, so those before it count as well.
+      const from = new Date(now.getTime() - STALL_WINDOW_MS - 60_000)
+      const points = await store.series({ from, to: new Date(now.getTime() + 1), queue })
+      const isIdle = points.every(({ completed, failed, retried }) => completed + failed + retried === 0)
+      found.set(queue, { state: isIdle ? 'stalled' : 'late', why: null })
+    }
+  }
+  return found
 }
 
 function workersFinding(workers: readonly WorkerRow[], alive: readonly WorkerRow[], now: Date): Finding {

@@ -1,11 +1,12 @@
 import { isJobId, type JobError, type JobId, type JobSummary, OncueError } from '@oncue/core'
 import { isIdSuffix } from '@oncue/core/wire'
 import type { Explanation, JobDetails, Store } from '@oncue/db'
-import { plain } from '@oncue/db/cli'
+import { count, plain } from '@oncue/db/cli'
 import { formatDuration } from '@oncue/runtime'
 import type { Command } from 'commander'
 import { implement, withStore } from './command.ts'
-import { fields, formatTime, fromNow, plainLines, styled, table } from './format.ts'
+import { fields, formatTime, fromNow, plainLines, styled, table, terse } from './format.ts'
+import { describeEvent } from './job-event.ts'
 import { colouredStatus } from './list.ts'
 
 export function addShow(program: Command): void {
@@ -84,7 +85,7 @@ function describe(job: JobDetails, waiting: Explanation | null, now: Date): stri
       ['worker', job.lockedBy],
       ['lease until', moment(job.lockedUntil)],
       ['asked to stop', moment(job.cancelAt)],
-      ['waits for', job.depsLeft ? `${job.depsLeft} other jobs` : null],
+      ['waits for', job.depsLeft ? count(job.depsLeft, 'other job') : null],
       ['parent', job.parentId],
       ['unique key', job.uniqueKey && plain(job.uniqueKey)],
       ['concurrency', job.concurrencyKey && `${plain(job.concurrencyKey)}, at most ${job.concurrencyLimit}`],
@@ -102,17 +103,16 @@ function describe(job: JobDetails, waiting: Explanation | null, now: Date): stri
     const rows = job.events.map((event) => [
       String(event.version),
       formatTime(event.created),
-      plain(event.type),
-      event.data === null ? '' : plain(JSON.stringify(event.data), 120),
+      describeEvent(event),
     ])
-    parts.push(section('events', table(['>#', 'WHEN', 'WHAT', ''], rows)))
+    parts.push(section('events', table(['>#', 'WHEN', 'WHAT'], rows)))
   }
   return parts.join('\n\n')
 }
 
 function whyItWaits({ reasons, waitsFor }: Explanation): string {
   const parents = waitsFor.map(({ id, topic, status }) => `  ${id}  ${plain(topic)}  ${status}`)
-  return [...reasons.map(({ text }) => plain(text)), ...parents].join('\n')
+  return [...reasons.map(({ text }) => terse(text)), ...parents].join('\n')
 }
 
 function describeError(error: JobError): string {

@@ -1,15 +1,16 @@
+import { prepareJob } from '@oncue/core'
 import { expect, test } from 'vitest'
-import { describeBoth } from './harness.ts'
+import { call, describeBoth, WORKER } from './harness.ts'
 
 describeBoth('queues', (bench) => {
   test.each([
-    ['5/s', 1_000, 'at most 5 starts per 1.0s'],
-    ['5/sec', 1_000, 'at most 5 starts per 1.0s'],
-    ['5/min', 60_000, 'at most 5 starts per 1m'],
-    ['5/1m', 60_000, 'at most 5 starts per 1m'],
+    ['5/s', 1_000, 'at most 5 starts per second'],
+    ['5/sec', 1_000, 'at most 5 starts per second'],
+    ['5/min', 60_000, 'at most 5 starts per minute'],
+    ['5/1m', 60_000, 'at most 5 starts per minute'],
     ['5/10s', 10_000, 'at most 5 starts per 10s'],
     ['5/1.5h', 5_400_000, 'at most 5 starts per 1h 30m'],
-    ['5/day', 86_400_000, 'at most 5 starts per 1d'],
+    ['5/day', 86_400_000, 'at most 5 starts per day'],
   ])('a rate of %s is 5 in %i ms', async (rate, intervalMs, said) => {
     expect(await bench.text('queues', 'limit', 'mail', '--rate', rate)).toBe(`mail: ${said}\n`)
     expect(await bench.store.queues()).toMatchObject([{ limit: { rate: { count: 5, intervalMs } } }])
@@ -35,6 +36,60 @@ describeBoth('queues', (bench) => {
     expect(await bench.json(['queues', 'limit', 'high'], 2)).toMatchObject({
       error: { code: 'INVALID_INPUT' },
     })
+  })
+
+  test('a queue that nothing uses can be paused and limited, with a note', async () => {
+    const note = 'note: no jobs or workers use queue '
+    const change = (...args: string[]) => call('queues', ...args, '--url', bench.url)
+    expect((await change('pause', 'nope')).stderr).toContain(`${note}nope\n`)
+    expect((await change('limit', 'none', '--running', '5')).stderr).toContain(`${note}none\n`)
+    await bench.add('mail', { queue: 'used' })
+    await bench.attend({ pid: 1, queues: ['served'] }, 0)
+    for (const queue of ['used', 'served'])
+      expect((await change('pause', queue)).stderr).not.toContain('note:')
+  })
+
+  test('resuming a queue says whether it was paused', async () => {
+    await bench.store.pause('mail', 'ada')
+    expect(await bench.text('queues', 'resume', 'mail')).toBe('mail is resumed\n')
+    expect(await bench.text('queues', 'resume', 'mail')).toBe('mail was not paused\n')
+  })
+
+  test('a queue without a worker is stalled, and one whose jobs wait for long is late', async () => {
+    await bench.add('mail', { queue: 'lonely' })
+    await bench.attend({ pid: 1, queues: ['stuck', 'slow', 'fine'] }, 0)
+    const past = await bench.storeOf(7 * 60_000)
+    for (const queue of ['stuck', 'slow', 'slow'])
+      await past.enqueue([prepareJob('mail', {}, { queue, runAt: await past.now() })])
+    await bench.add('mail', { queue: 'fine' })
+    const claim = { queues: ['slow'], limit: 1, worker: WORKER, leaseMs: 30_000 }
+    const { jobs } = await bench.store.claim(claim)
+    await bench.store.settle(jobs.map(({ id, run }) => ({ id, run, kind: 'complete', result: null })))
+    const text = await bench.text('queues')
+    expect(text).toMatch(/ THROTTLED /)
+    expect(text).toMatch(/^lonely .* stalled: no worker$/m)
+    expect(text).toMatch(/^stuck .* stalled$/m)
+    expect(text).toMatch(/^slow .* late$/m)
+    expect(text).toMatch(/^fine .* ago$/m)
+    const states = (await bench.json(['queues'])).map(({ state }: { state: string | null }) => state)
+    expect(states).toEqual([null, 'stalled', 'late', 'stalled'])
+  })
+
+  test('a queue whose backlog does not shrink says so', async () => {
+    await bench.add('mail', { queue: 'high' })
+    const gauge = { waiting: 1, running: 0, oldestMs: 0, workers: 1, slots: 2 }
+    const minute = new Date((await bench.store.now()).getTime() - 240_000)
+    await bench.store.gauges.record({ minute, whole: gauge, queues: new Map([['high', gauge]]) })
+    expect(await bench.text('queues')).toMatch(/^high .* not shrinking /m)
+    expect(await bench.json(['queues'])).toMatchObject([{ drainMs: null }])
+  })
+
+  test('durations have one form in the terminal', async () => {
+    await bench.add('mail', { queue: 'mail' })
+    await bench.store.pause('mail', 'ada', 30 * 60_000)
+    expect(await bench.text('queues', 'explain', 'mail')).toMatch(
+      /^Queue mail is paused by ada, for another 30m$/m,
+    )
   })
 
   test('a queue whose backlog shrinks shows when it will be empty', async () => {

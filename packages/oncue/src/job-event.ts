@@ -1,0 +1,69 @@
+import type { JobError } from '@oncue/core'
+import type { JobEvent } from '@oncue/core/wire'
+import { plain } from '@oncue/db/cli'
+import { formatDuration } from '@oncue/runtime'
+
+const RUNS: Readonly<Record<string, string>> = {
+  run_failed: 'failed',
+  run_crashed: 'crashed',
+  run_snoozed: 'snoozed',
+  run_interrupted: 'was interrupted',
+}
+
+/** What people do to a job. */
+const DEEDS: Readonly<Record<string, string>> = {
+  requeued: 'requeued',
+  payload_changed: 'requeued with another payload',
+  run_now: 'set to run now',
+  cancelled: 'cancelled',
+  cancel_requested: 'asked to stop',
+}
+
+/** Every field may be missing: workers of other versions write events too. */
+interface EventData {
+  readonly run?: number
+  readonly worker?: string | null
+  readonly startedAt?: string
+  readonly delayMs?: number
+  readonly error?: Partial<JobError>
+  readonly by?: string | null
+  readonly paths?: readonly string[]
+  readonly jobId?: string
+  readonly name?: string
+  readonly level?: string
+  readonly message?: string
+  readonly fields?: unknown
+}
+
+const MAX_WIDTH = 160
+
+/** "run 1 failed after 640ms on …9d390f6f1d1f: GatewayTimeoutError: no answer", in one line. */
+export function describeEvent(event: JobEvent): string {
+  return plain(sentenceOf(event), MAX_WIDTH)
+}
+
+function sentenceOf({ type, data, created }: JobEvent): string {
+  const known = (typeof data === 'object' && data !== null ? data : {}) as EventData
+  const how = RUNS[type]
+  if (how !== undefined && known.run !== undefined) return runOf(known, how, created)
+  const deed = DEEDS[type]
+  if (deed !== undefined) return `${deed}${fieldsOf(known)}${known.by ? ` by ${known.by}` : ''}`
+  if (type === 'replaced') return known.jobId ? `replaced by ${known.jobId}` : 'replaced'
+  if (type === 'step_finished' && known.name) return `step ${known.name} finished`
+  if (type === 'log' && known.message !== undefined)
+    return [`${known.level ?? 'info'}: ${known.message}`, jsonOf(known.fields)].filter(Boolean).join(' ')
+  return [type, jsonOf(data)].filter(Boolean).join(' ')
+}
+
+function runOf({ run, worker, startedAt, delayMs, error }: EventData, how: string, ended: Date): string {
+  const ms = startedAt === undefined ? Number.NaN : ended.getTime() - new Date(startedAt).getTime()
+  const after = Number.isNaN(ms) ? '' : ` after ${formatDuration(Math.max(0, ms))}`
+  const where = worker ? ` on …${worker.slice(-12)}` : ''
+  const until = how === 'snoozed' && delayMs !== undefined ? ` for ${formatDuration(delayMs)}` : ''
+  const why = error ? `: ${[error.class, error.message].filter(Boolean).join(': ')}` : ''
+  return `run ${run} ${how}${until}${after}${where}${why}`
+}
+
+const fieldsOf = ({ paths }: EventData) => (paths?.length ? ` (${paths.join(', ')})` : '')
+
+const jsonOf = (value: unknown) => (value === null || value === undefined ? '' : JSON.stringify(value))
