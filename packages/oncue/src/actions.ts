@@ -40,7 +40,7 @@ const ACTIONS: readonly Action[] = [
   {
     name: 'run-now',
     action: 'run_now',
-    done: 'made due',
+    done: 'set to run now',
     description: 'run retrying and scheduled jobs now, instead of at their time',
     status: 'pending',
     examples: ['01a2b3c4-…', '--topic mail_digest --yes'],
@@ -102,7 +102,7 @@ function addAction(program: Command, asked: Action): void {
       if (options.payload !== undefined) return requeueWithPayload(store, call, ids)
       if (!isFilter) {
         const report = await store[method](ids, { by: options.by })
-        return answer(report, done, Object.keys(report.skipped).length > 0 ? EXIT.failed : EXIT.done)
+        return answer(report, asked, Object.keys(report.skipped).length > 0 ? EXIT.failed : EXIT.done)
       }
       const meant = statusesOf(filter) ?? [status]
       if (!meant.some((each) => canAct(action, each))) {
@@ -114,7 +114,7 @@ function addAction(program: Command, asked: Action): void {
       if (options.yes) {
         const report = await store[method](target, { by: options.by })
         const isInVain = report.done === 0 && Object.keys(report.skipped).length > 0
-        return answer(report, done, isInVain ? EXIT.failed : EXIT.done)
+        return answer(report, asked, isInVain ? EXIT.failed : EXIT.done)
       }
       const { total, totalIsExact } = await store.list(target, { limit: 1 })
       const matching = `${totalIsExact ? '' : 'at least '}${count(total, 'job')}`
@@ -134,7 +134,36 @@ function readIds(given: readonly string[]): JobId[] {
   })
 }
 
-function answer(report: ActionReport, done: string, exit: number): Output {
-  const skipped = Object.entries(report.skipped).map(([reason, jobs]) => `${jobs} skipped: ${reason}`)
+/** Why a job was left alone, in the words of the app. */
+const REASONS: Readonly<Record<string, string>> = {
+  ALREADY_DUE: 'already due',
+  BLOCKED: 'waiting for other jobs',
+  BUSY: 'being claimed by a worker',
+  CHANGED: 'changed in the meantime',
+  FINISHED: 'already finished',
+  HAS_DEPENDANTS: 'other jobs wait for them',
+  JOB_NOT_FOUND: 'no longer there',
+  RUNNING: 'already running',
+  THROTTLED: 'waiting for a slot of their concurrency key',
+  UNIQUE_KEY_LIVE: 'another job holds the same unique key',
+}
+
+/** What the status of a job did not allow. */
+const WRONG_STATUS: Readonly<Record<BulkAction, string>> = {
+  requeue: 'already waiting or running',
+  run_now: 'not waiting for their time',
+  cancel: 'already finished',
+  delete: 'only waiting and failed jobs can be deleted',
+}
+
+function reasonInWords(reason: string, action: BulkAction): string {
+  if (reason === 'INVALID_STATE') return WRONG_STATUS[action]
+  return REASONS[reason] ?? reason
+}
+
+function answer(report: ActionReport, { done, action }: Action, exit: number): Output {
+  const skipped = Object.entries(report.skipped).map(
+    ([reason, jobs]) => `${jobs.toLocaleString('en-US')} skipped: ${reasonInWords(reason, action)}`,
+  )
   return { text: [`${count(report.done, 'job')} ${done}`, ...skipped].join('\n'), json: report, exit }
 }

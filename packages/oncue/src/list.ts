@@ -85,7 +85,7 @@ function saidOf({ searched, notSearched }: Search): string {
   return `searched: ${searched.join('; ')}${others}`
 }
 
-const TITLES = ['ID', 'STATUS', 'TOPIC', 'QUEUE', 'CREATED', '>TRIES', 'NOTE']
+const TITLES = ['ID', 'STATUS', 'TOPIC', 'QUEUE', 'CREATED', '>RUNS', 'NOTE']
 
 function toRow(job: JobSummary, now: Date): string[] {
   return [

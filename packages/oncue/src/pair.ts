@@ -92,7 +92,7 @@ function readServer(url: string | undefined): string {
   if (url !== undefined && URL.canParse(url) && /^https?:/.test(url)) {
     const { hostname } = new URL(url)
     if (LOOPBACK.test(hostname))
-      throw new OncueError('INVALID_INPUT', `${hostname} is the phone itself when a phone opens it`, {
+      throw new OncueError('INVALID_INPUT', `${hostname} would point to the phone itself`, {
         hint: "Give this machine's address in your network: --server http://192.168.1.20:4400.",
       })
     return url.replace(/\/+$/, '')

@@ -20,7 +20,7 @@ export function addSchedules(program: Command): void {
   addExamples(schedules, ['', `add digest '0 9 * * 1-5' mail_digest`, 'pause digest'])
 
   implement<object>(
-    schedules.command('list', { isDefault: true }).description('list schedules with their next tick'),
+    schedules.command('list', { isDefault: true }).description('list schedules with their next run'),
     ['', '--json'],
     withStore('reading', async (store) => {
       const [rows, now] = await Promise.all([store.schedules.list(), store.now()])
@@ -38,17 +38,17 @@ export function addSchedules(program: Command): void {
     schedules
       .command('add')
       .description('create a schedule, or change the one of that name')
-      .argument('<name>')
+      .argument('<name>', 'name of the schedule')
       .argument('<cron>', 'five fields, or six with seconds')
-      .argument('<topic>')
+      .argument('<topic>', 'topic of its jobs')
       .argument('[payload]', 'JSON  (default: {})', toJson)
-      .option('--timezone <zone>', 'IANA time zone, such as Asia/Shanghai', 'UTC')
+      .option('--tz, --timezone <zone>', 'IANA time zone, such as Asia/Shanghai', 'UTC')
       .addOption(
-        new Option('--missed <policy>', 'what to do with missed ticks: none, the last, or all')
+        new Option('--missed <policy>', 'which missed runs to make up for: none, the last, or all')
           .choices(['skip', 'one', 'all'])
           .default('skip'),
       )
-      .option('--queue <queue>')
+      .option('--queue <queue>', 'queue of its jobs')
       .option('--priority <number>', 'higher runs first', toWhole(-32_768, 32_767)),
     [
       `digest '0 9 * * 1-5' mail_digest '{"all":true}' --timezone Asia/Shanghai`,
@@ -70,7 +70,7 @@ export function addSchedules(program: Command): void {
         missed,
         source: 'database',
       })
-      const next = row.paused ? 'it is paused' : `the next tick is ${formatTime(row.nextAt)}`
+      const next = row.paused ? 'it is paused' : `the next run is at ${formatTime(row.nextAt)}`
       return { text: `${name} is saved; ${next}`, json: row }
     }),
   )
@@ -86,7 +86,8 @@ export function addSchedules(program: Command): void {
     withStore('reading', async (store, { args, options: { timezone, count } }) => {
       const now = await store.now()
       const runs = previewRuns(String(args[0]), timezone, now, count)
-      const text = runs.map((run) => `${formatTime(run)} (${fromNow(run, now)})`).join('\n')
+      const local = timezone === 'UTC' ? () => '' : (run: Date) => `${inZone(run, timezone)} = `
+      const text = runs.map((run) => `${local(run)}${formatTime(run)} (${fromNow(run, now)})`).join('\n')
       return { text, json: { runs } }
     }),
   )
@@ -94,10 +95,10 @@ export function addSchedules(program: Command): void {
   for (const [verb, done] of [
     ['remove', 'removed'],
     ['pause', 'paused'],
-    ['resume', 'resumed; ticks missed while it was paused are skipped'],
+    ['resume', 'resumed; runs missed while it was paused are skipped'],
   ] as const) {
     implement<object>(
-      schedules.command(verb).description(`${verb} a schedule`).argument('<name>'),
+      schedules.command(verb).description(`${verb} a schedule`).argument('<name>', 'name of the schedule'),
       ['digest'],
       withStore(verb, async (store, call) => {
         const { args } = call
@@ -115,7 +116,10 @@ export function addSchedules(program: Command): void {
   }
 
   implement<object>(
-    schedules.command('run').description('enqueue an extra job now').argument('<name>'),
+    schedules
+      .command('run')
+      .description('enqueue an extra job now')
+      .argument('<name>', 'name of the schedule'),
     ['digest'],
     withStore('enqueueing', async (store, { args }) => {
       const id = await store.schedules.runNow(String(args[0]))
@@ -124,10 +128,17 @@ export function addSchedules(program: Command): void {
   )
 }
 
+/** `2026-01-31 09:00:00 Europe/Berlin`. */
+function inZone(date: Date, timeZone: string): string {
+  // Swedish dates are written as ISO 8601 does.
+  const local = date.toLocaleString('sv-SE', { timeZone })
+  return `${local} ${timeZone}`
+}
+
 const TITLES = ['NAME', 'CRON', 'ZONE', 'TOPIC', 'NEXT', 'LAST', 'MISSED', 'SOURCE']
 
 function toRow(row: ScheduleRow, now: Date): string[] {
-  const next = row.nextAt ? `${formatTime(row.nextAt)} (${fromNow(row.nextAt, now)})` : 'no next tick'
+  const next = row.nextAt ? `${formatTime(row.nextAt)} (${fromNow(row.nextAt, now)})` : 'no next run'
   return [
     plain(row.name),
     row.cron,
@@ -136,6 +147,6 @@ function toRow(row: ScheduleRow, now: Date): string[] {
     row.paused ? styled('yellow', `paused by ${plain(row.paused.by ?? 'unknown')}`) : next,
     formatTime(row.lastAt),
     row.missed,
-    row.service === null ? row.source : `${row.source} of ${plain(row.service)}`,
+    row.service === null ? row.source : `${row.source} (${plain(row.service)})`,
   ]
 }

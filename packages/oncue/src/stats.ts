@@ -19,10 +19,13 @@ export function addStats(program: Command): void {
     ['', '--queue high --json'],
     withStore('counting', async (store, { options: { queue, topic } }) => {
       const stats = await store.stats({ queue, topic })
+      // Without a finished job there is no rate and no average; a cancelled one may have run.
+      const isNew = stats.completed + stats.failed === 0
+      const success = `${(Math.floor(stats.successRate * 1_000) / 10).toFixed(1)}%`
       const text = fields([
         ...JOB_STATUSES.map((status) => [status, stats[status].toLocaleString('en-US')] as const),
-        ['success', `${(Math.floor(stats.successRate * 1_000) / 10).toFixed(1)}%`],
-        ['average run', formatDuration(stats.averageRunMs)],
+        ['success', isNew ? '–' : success],
+        ['average run', isNew && stats.averageRunMs === 0 ? '–' : formatDuration(stats.averageRunMs)],
       ])
       return { text, json: stats }
     }),

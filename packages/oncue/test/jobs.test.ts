@@ -31,7 +31,7 @@ describeBoth('commands on jobs', (bench) => {
     const second = await bench.json(['list', '--limit', '1', '--cursor', first.nextCursor])
     expect([first, second].map(({ items }) => items[0].topic)).toEqual(['other', 'mail'])
     const stdout = await bench.text('list')
-    expect(stdout).toMatch(/^ID +STATUS +TOPIC/)
+    expect(stdout).toMatch(/^ID +STATUS +TOPIC +QUEUE +CREATED +RUNS +NOTE\n/)
     expect(stdout).toContain('TypeError: no such user')
   })
 
@@ -174,7 +174,7 @@ describeBoth('commands on jobs', (bench) => {
       done: 1,
       skipped: { ALREADY_DUE: 1 },
     })
-    expect(await bench.text('show', first)).toMatch(/ run_now /)
+    expect(await bench.text('show', first)).toMatch(/ set to run now by /)
   })
 
   test.each([
@@ -192,7 +192,7 @@ describeBoth('commands on jobs', (bench) => {
 
   test.each([
     ['requeue', 'pending', 'pending jobs cannot be requeued'],
-    ['run-now', 'failed', 'failed jobs cannot be made due'],
+    ['run-now', 'failed', 'failed jobs cannot be set to run now'],
     ['cancel', 'completed', 'completed jobs cannot be cancelled'],
     ['delete', 'completed', 'completed jobs cannot be deleted'],
   ])('%s --status %s is refused instead of matching no job', async (command, status, message) => {
@@ -200,6 +200,44 @@ describeBoth('commands on jobs', (bench) => {
       const { code, stderr } = await call(command, '--status', status, ...yes, '--url', bench.url)
       expect([code, stderr]).toEqual([2, expect.stringContaining(message)])
     }
+  })
+
+  test('stats of an empty database invents no rate and no average', async () => {
+    const text = await bench.text('stats')
+    expect(text).toMatch(/^success +–$/m)
+    expect(text).toMatch(/^average run +–$/m)
+  })
+
+  test('what was skipped is said in words', async () => {
+    const [failed, waiting] = [await bench.failOne(), await bench.add('mail', { delay: 3_600_000 })]
+    expect(await bench.text('requeue', waiting)).toBe(
+      '0 jobs requeued\n1 skipped: already waiting or running\n',
+    )
+    expect(await bench.text('cancel', failed)).toBe('0 jobs cancelled\n1 skipped: already finished\n')
+    expect(await bench.text('run-now', failed)).toBe('0 jobs set to run now\n1 skipped: already finished\n')
+    expect(await bench.text('run-now', waiting)).toBe('1 job set to run now\n')
+    expect(await bench.text('delete', prepareJob('mail', {}).id)).toMatch(/^1 skipped: no longer there$/m)
+  })
+
+  test('show tells events in words', async () => {
+    const id = await bench.add('mail')
+    const claim = { queues: ['default'], limit: 1, worker: WORKER, leaseMs: 30_000 }
+    const { jobs } = await bench.store.claim(claim)
+    await bench.store.settle(
+      jobs.map(({ run }) => ({ id, run, kind: 'retry', delayMs: 3_600_000, error: ERROR })),
+    )
+    await bench.text('run-now', id, '--by', 'ada')
+    await bench.store.events.append(id, null, [
+      { type: 'log', data: { level: 'warn', message: 'slow reply', fields: { host: 'a' } } },
+      { type: 'invoice_sent', data: { number: 7 } },
+    ])
+    const text = await bench.text('show', id)
+    expect(text).toMatch(/ run 1 failed(?: after \S+)? on …0f6f1d1f7a01: TypeError: no such user$/m)
+    expect(text).toMatch(/ set to run now by ada$/m)
+    expect(text).toMatch(/ warn: slow reply \{"host":"a"\}$/m)
+    expect(text).toMatch(/ invoice_sent \{"number":7\}$/m)
+    const child = await bench.add('mail', { after: [id] })
+    expect(await bench.text('show', child)).toMatch(/^waits for +1 other job$/m)
   })
 
   test('stats prints counts', async () => {

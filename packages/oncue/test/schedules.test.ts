@@ -19,7 +19,7 @@ describeBoth('schedules', (bench) => {
 
   test('schedules are added, changed, listed, run, paused, resumed and removed', async () => {
     const adding = ['schedules', 'add', 'digest', '0 9 * * *', 'mail', '{"all":true}']
-    await bench.json([...adding, '--timezone', 'Asia/Shanghai', '--queue', 'high'])
+    await bench.json([...adding, '--tz', 'Asia/Shanghai', '--queue', 'high'])
     await bench.json([...adding, '--timezone', 'Europe/Berlin', '--queue', 'high', '--missed', 'one'])
     expect(await bench.json(['schedules'])).toMatchObject([
       {
@@ -33,6 +33,8 @@ describeBoth('schedules', (bench) => {
         paused: null,
       },
     ])
+    const changed = await bench.text(...adding, '--queue', 'high')
+    expect(changed).toMatch(/^digest is saved; the next run is at .*Z\n$/)
     const { id } = await bench.json(['schedules', 'run', 'digest'])
     expect(await bench.store.get(id)).toMatchObject({ topic: 'mail', queue: 'high', payload: { all: true } })
     await bench.json(['schedules', 'pause', 'digest'])
@@ -54,6 +56,16 @@ describeBoth('schedules', (bench) => {
     const { runs } = await bench.json(['schedules', 'preview', '0 9 * * *', '--tz', 'Asia/Shanghai'])
     expect(runs).toHaveLength(5)
     for (const run of runs) expect(run).toMatch(/T01:00:00.000Z$/)
+    const shanghai = await bench.text(
+      'schedules',
+      'preview',
+      '0 9 * * *',
+      '--tz',
+      'Asia/Shanghai',
+      '--count',
+      '1',
+    )
+    expect(shanghai).toMatch(/^\d{4}-\d\d-\d\d 09:00:00 Asia\/Shanghai = \S+ 01:00:00Z \(in .*\)\n$/)
     const text = await bench.text('schedules', 'preview', '@hourly', '--count', '2')
     expect(text.trimEnd().split('\n')).toEqual([
       ...[expect.stringMatching(/:00:00.* \(in /), expect.stringMatching(/:00:00.* \(in /)],
@@ -75,7 +87,7 @@ describeBoth('schedules', (bench) => {
     })
     await bench.store.schedules.save({ ...schedule, name: 'b', topic: 'b', source: 'database' })
     const [, a, b] = (await bench.text('schedules')).split('\n')
-    expect(a).toMatch(/ code of billing$/)
+    expect(a).toMatch(/ code \(billing\)$/)
     expect(b).toMatch(/ database$/)
   })
 })
