@@ -20,7 +20,9 @@ Exit codes:
   2  wrong usage or a wrong setting`
 
 export function declareApi(command: Command): Command {
-  command.summary('serve the API and the app').description('Serves the Oncue API until SIGTERM or SIGINT.')
+  command
+    .summary('serve the API and the app')
+    .description('serve the Oncue API and the app until SIGTERM or SIGINT')
   return implement<object, CommonConfig>(command, {
     examples: ['', '--url postgres://app@db.internal/app', '--schema billing'],
     readConfig: readCommonConfig,

@@ -100,7 +100,7 @@ describe.each(DIALECTS)('the process on %s', (dialect) => {
     const { port } = other.address() as AddressInfo
     const api = new ApiProcess({ DATABASE_URL: database.url, ONCUE_PORT: String(port) })
     expect(await api.exit).toBe(1)
-    expect(api.stderr).toMatch(new RegExp(`Cannot listen on 127.0.0.1:${port}: EADDRINUSE\n.*ONCUE_PORT`))
+    expect(api.stderr).toMatch(new RegExp(`Cannot listen on 127.0.0.1:${port}: port ${port} is already in use\n.*ONCUE_PORT`))
   })
 
   it('shows the first admin token once, and never in its log', async () => {

@@ -186,7 +186,9 @@ export class WorkerService implements RunningWorker {
     const both = Promise.all([background, handlers]).then((failures) => failures.flat())
     const errors = await withTimeout(both, STOP_MS, () => [], runtime)
     errors.push(...(await failuresOf([this.#lease.stop()])))
-    this.#log.info({ ...this.stats().settled }, 'worker stopped')
+    const { complete, fail, retry, snooze, release, cancel } = this.stats().settled
+    const runs = { completed: complete, failed: fail, retried: retry, snoozed: snooze }
+    this.#log.info({ ...runs, released: release, cancelled: cancel }, 'worker stopped')
     if (errors.length > 0) throw errors[0]
   }
 

@@ -184,6 +184,16 @@ describe.each(DIALECTS)('a worker process on %s', (dialect) => {
     await there.close()
   })
 
+  test('says that no jobs run when it is asked to stop, and what it has done', async () => {
+    const id = await add('hold', { file: await folder.write('gone', '') })
+    const process = worker()
+    await eventually(async () => expect(await statusOf(id)).toBe('completed'))
+    process.child.kill('SIGTERM')
+    await process.said('stopping: no running jobs')
+    expect(await process.said('worker stopped')).toMatchObject({ completed: 1, failed: 0 })
+    expect(await process.exit).toBe(0)
+  })
+
   test('waits for running jobs when it is asked to stop, and logs which', async () => {
     const file = join(folder.path, 'go')
     const id = await add('hold', { file })

@@ -45,7 +45,8 @@ export function createHttpServices(
         listening = listened.catch(() => {})
         url = await listened.catch((cause: NodeJS.ErrnoException) => {
           const hint = 'Is the API already running? Set ONCUE_HOST and ONCUE_PORT to a free address.'
-          const message = `Cannot listen on ${host}:${port}: ${cause.code}`
+          const why = cause.code === 'EADDRINUSE' ? `port ${port} is already in use` : cause.code
+          const message = `Cannot listen on ${host}:${port}: ${why}`
           throw new OncueError('INVALID_INPUT', message, { cause, hint })
         })
       },

@@ -43,13 +43,13 @@ Exit codes:
 
 function toQueues(value: string): string[] {
   const queues = splitList(value)
-  return queues.length > 0 ? queues : refuse('name at least one queue')
+  return queues.length > 0 ? queues : refuse('Name at least one queue.')
 }
 
 export function declareWorker(command: Command): Command {
   command
     .summary('run jobs')
-    .description('Runs jobs until SIGTERM or SIGINT.')
+    .description('run jobs until SIGTERM or SIGINT')
     .option('--import <module>', 'a module that exports `workers`; may be repeated  [ONCUE_IMPORT]', toList)
     .option(
       '--service <name>',

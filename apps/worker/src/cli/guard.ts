@@ -55,7 +55,10 @@ export function createGuard(log: Logger, graceMs: number): Guard {
     process.on(signal, () => {
       const isRepeated = stopping.signal.aborted
       if (isRepeated) code = 128 + constants.signals[signal]
-      const waiting = `waiting up to ${formatDuration(graceMs)} for ${count(inHand.size, 'job')}; a second signal stops at once`
+      const waiting =
+        inHand.size === 0
+          ? 'no running jobs'
+          : `waiting up to ${formatDuration(graceMs)} for ${count(inHand.size, 'job')}; a second signal stops at once`
       log.info({ signal, jobs: jobsInHand() }, isRepeated ? 'stopping at once' : `stopping: ${waiting}`)
       stop()
     })

@@ -141,7 +141,9 @@ async function serve(metrics: Metrics, port: number, host: string | undefined, l
     const { url } = await serveMetrics({ metrics, port, host })
     log.info({ url: `${url}/metrics` }, 'serving metrics')
   } catch (cause) {
-    const message = `cannot serve metrics on port ${port}: ${(cause as Error).message}`
+    const isUsed = (cause as NodeJS.ErrnoException).code === 'EADDRINUSE'
+    const why = isUsed ? 'it is already in use' : (cause as Error).message
+    const message = `Cannot serve metrics on port ${port}: ${why}`
     throw new OncueError('INVALID_INPUT', message, { cause, hint: 'Choose another --metrics-port.' })
   }
 }
