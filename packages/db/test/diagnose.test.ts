@@ -192,6 +192,15 @@ describe('on SQLite', () => {
   })
 })
 
+test('sizes and permissions of a SQLite file are said without a zero or a riddle', async () => {
+  database = await createSqliteDatabase()
+  const findings = await diagnose(database.url)
+  const found = (check: string) => findings.find((finding) => finding.check === check)?.found
+  expect(found('free pages')).toMatch(/^\d+ KB \(\d+%\) of \d\S* [KM]B$/)
+  expect(found('journal')).toMatch(/^WAL (is empty|of (?!0)\S+ [KM]B)$/)
+  expect(found('permissions')).toBe('file and folder are writable, and private to this user')
+})
+
 describe('a connection that freezes', () => {
   beforeEach(async () => {
     database = await createPostgresDatabase(inject('postgresUrl'))

@@ -150,7 +150,7 @@ function lateQueues(queues: readonly QueueOverview[], alive: readonly WorkerRow[
   const served = new Set(alive.flatMap((worker) => worker.queues))
   const late = queues.flatMap(({ queue, oldestWaiting, paused }) => {
     const age = oldestWaiting && !paused && served.has(queue) ? now.getTime() - oldestWaiting.getTime() : 0
-    return age > LATE_MS ? [`${plain(queue)} by ${formatDuration(age)}`] : []
+    return age > LATE_MS ? [`${plain(queue)} is ${formatDuration(age)} late`] : []
   })
   if (late.length === 0) return ok('lateness', 'no served queue is more than 5 min late')
   return warn(

@@ -48,5 +48,6 @@ const MB = 1_048_576
 /** "0.4 MB", "12 MB", "1.5 GB". */
 export function bytes(size: number): string {
   if (size >= 1_024 * MB) return `${(size / 1_024 / MB).toFixed(1)} GB`
+  if (size < MB / 10) return `${Math.ceil(size / 1_024)} KB`
   return `${(size / MB).toFixed(size < 10 * MB ? 1 : 0)} MB`
 }

@@ -59,7 +59,7 @@ function journal(db: Database, file: string): Seen {
     )
   }
   const size = statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0
-  const found = `WAL of ${bytes(size)}`
+  const found = size === 0 ? 'WAL is empty' : `WAL of ${bytes(size)}`
   if (size < LARGE_WAL) return ok(found)
   return warn(found, 'A long read prevents the checkpoint: find the process that is reading.')
 }
@@ -80,7 +80,7 @@ function permissions(file: string): Seen {
       `If they should not: chmod 600 ${file}*; chmod 700 ${folder}`,
     )
   }
-  return ok('file and folder are writable, and closed to other users')
+  return ok('file and folder are writable, and private to this user')
 }
 
 /** Windows has no POSIX permissions. */
@@ -109,8 +109,9 @@ function diskSpace(file: string): Seen {
 function freePages(db: Database, file: string): Seen {
   const pages = Number(db.pragma('page_count', { simple: true }))
   const free = Number(db.pragma('freelist_count', { simple: true }))
-  const found = `${bytes(statSync(file).size)}, ${Math.round((100 * free) / Math.max(1, pages))}% free`
   const wasted = free * Number(db.pragma('page_size', { simple: true }))
+  const share = Math.round((100 * free) / Math.max(1, pages))
+  const found = `${bytes(wasted)} (${share}%) of ${bytes(statSync(file).size)}`
   if (wasted < LITTLE_SPACE || free < pages / 2) return ok(found)
   return warn(found, 'Free pages are reused before the file grows. `VACUUM` returns them to the disk.')
 }
