@@ -59,11 +59,9 @@ export const HELP = [
   '  esc              show all queues again, or quit',
   '  s                sort queues: busiest, oldest, failing, name',
   '  p                pause or resume the chosen queue; asks first',
-  '  r                retry the jobs of the chosen error; counts them and asks first',
+  '  r                retry the jobs of the chosen error; asks first',
   '  ?                this help',
   '  q, ctrl-c        quit',
-  '',
-  'It acts as the user of the database, and is recorded under your name.',
 ]
 
 const UP = new Set(['k', '\x1b[A', '\x1bOA'])

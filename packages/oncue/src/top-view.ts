@@ -2,6 +2,7 @@ import type { JobSummary } from '@oncue/core'
 import type { FailureGroup, QueueOverview, WorkerRow } from '@oncue/db'
 import { count, plain } from '@oncue/db/cli'
 import { formatDuration } from '@oncue/runtime'
+import { whoami } from './command.ts'
 import { FAILURE_HEADS, failureCells } from './failures.ts'
 import { cut, fromNow, styled, table } from './format.ts'
 import { type Choice, HELP, isSame, START, type TopState } from './top-keys.ts'
@@ -44,7 +45,14 @@ export interface Look {
 export function render(snapshot: Snapshot, { width, height }: Size, look: Look = {}): string[] {
   const { problem, state = null } = look
   const fit = (lines: readonly string[]) => lines.slice(0, height).map((line) => cut(line, width))
-  if (state?.isHelp) return fit([...HELP, '', 'any key: back'])
+  if (state?.isHelp)
+    return fit([
+      ...HELP,
+      '',
+      `Actions use this database login and are recorded as ${whoami()}.`,
+      '',
+      'any key: back',
+    ])
   const { chosen = null, queue = null } = state ?? {}
   const parts = [
     queuesPart(snapshot, state),
@@ -132,7 +140,7 @@ function queuesPart(snapshot: Snapshot, state: TopState | null): Part {
   const queues = queuesOf(snapshot, state ?? START)
   return {
     title: state?.queue != null ? `Queue ${plain(state.queue)}` : 'Queues',
-    heads: ['QUEUE', '>WAITING', '>OLDEST', '>RUNNING', '>SCHEDULED', '>PER MIN', '>FAILED', ''],
+    heads: ['QUEUE', '>WAITING', '>OLDEST', '>RUNNING', '>SCHEDULED', '>DONE/MIN', '>FAILED/MIN', ''],
     rows: queues.map((row) => [
       plain(row.queue, 32),
       number(row.waiting),
@@ -202,9 +210,9 @@ function workersPart({ workers, lost, now }: Snapshot): Part {
 function runningPart({ running, now }: Snapshot): Part {
   return {
     title: 'Running longest',
-    heads: ['ID', 'TOPIC', 'QUEUE', '>FOR', '>TRY', 'PROGRESS'],
+    heads: ['ID', 'TOPIC', 'QUEUE', '>FOR', '>RUN', 'PROGRESS'],
     rows: running.map((job) => [
-      job.id,
+      `…${job.id.slice(-8)}`,
       plain(job.topic, 32),
       plain(job.queue, 20),
       job.startedAt ? formatDuration(Math.max(0, now.getTime() - job.startedAt.getTime())) : 'prefetched',

@@ -118,7 +118,7 @@ async function perform(
   const skipped = [due, requeued]
     .flatMap((report) => Object.values(report.skipped))
     .reduce((sum, many) => sum + many, 0)
-  const message = `${count(due.done, 'job')} made due, ${requeued.done.toLocaleString('en-US')} requeued, ${skipped.toLocaleString('en-US')} skipped`
+  const message = `${count(due.done, 'job')} set to run now, ${requeued.done.toLocaleString('en-US')} requeued, ${skipped.toLocaleString('en-US')} skipped`
   return { ...state, message }
 }
 

@@ -53,13 +53,14 @@ const snapshot = (queues: number): Snapshot => ({
   failures: [],
 })
 
+const SMALL = { width: 80, height: 24 }
 const everything = { width: Number.POSITIVE_INFINITY, height: Number.POSITIVE_INFINITY }
 
 describe('a frame of top', () => {
   test('shows queues with their lateness, and workers with what they do', () => {
     const lines = render(snapshot(2), everything)
     expect(lines[0]).toBe('Oncue  09:00:00Z  ·  1 worker, 10 slots  ·  0 running  ·  1,234 jobs per minute')
-    expect(lines).toContain('queue-1        1  1m 30s        0          0       60      12  paused')
+    expect(lines).toContain('queue-1        1  1m 30s        0          0        60          12  paused')
     expect(lines).toContain('web-1   42  3/10  high,default  2h 1m  500ms ago')
   })
 
@@ -73,6 +74,26 @@ describe('a frame of top', () => {
       expect(lines.length).toBeLessThanOrEqual(height)
       for (const line of lines) expect([...line].length).toBeLessThanOrEqual(width)
     }
+  })
+
+  test('fits 80 columns: its help is whole, and ids are short', () => {
+    const help = render(snapshot(1), SMALL, { state: { ...START, isHelp: true } })
+    expect(help.filter((line) => line.endsWith('…'))).toEqual([])
+    expect(help).toContainEqual(
+      expect.stringMatching(/^Actions use this database login and are recorded as \S+@\S+\.$/),
+    )
+    const job = {
+      id: '01900000-0000-7000-8000-00001a2b3c4d',
+      topic: 'mail',
+      queue: 'default',
+      retries: 1,
+      crashes: 0,
+    }
+    const running = [{ ...job, startedAt: ago(2_000), progress: null }] as unknown as Snapshot['running']
+    const lines = render({ ...snapshot(1), running }, SMALL)
+    expect(lines).toContainEqual(expect.stringMatching(/^ID +TOPIC +QUEUE +FOR +RUN +PROGRESS$/))
+    expect(lines).toContainEqual(expect.stringMatching(/^…1a2b3c4d +mail +default +2\.0s +2$/))
+    expect(lines).toContainEqual(expect.stringMatching(/ DONE\/MIN {2}FAILED\/MIN$/))
   })
 
   test('says how much it leaves out', () => {
@@ -114,8 +135,6 @@ const GROUP: FailureGroup = {
   trend: [],
   sample: { jobId: '01900000-0000-7000-8000-000000000001', error: ERROR },
 }
-
-const SMALL = { width: 80, height: 24 }
 
 describe('a chosen row of top', () => {
   const shown = { ...snapshot(100), failures: [GROUP] }
@@ -330,7 +349,7 @@ describeBoth('top', (bench) => {
     type('r')
     await says(/gave up\? y\/n$/)
     type('y')
-    await says(/1 job made due, 1 requeued, 0 skipped$/)
+    await says(/1 job set to run now, 1 requeued, 0 skipped$/)
     const due = await bench.store.claim({ ...claim, limit: 2 })
     expect(due.jobs.map(({ id }) => id).sort()).toEqual([retrying, gaveUp].sort())
 
