@@ -13,9 +13,10 @@ export async function step<T>(title: string, work: () => Promise<T>): Promise<T>
   const terminal = process.stdout.isTTY ? process.stdout : undefined
   let isShown = false
   const show = () => {
-    isShown = true
     if (terminal) terminal.write(`\r\x1b[2K  ${title} … ${seconds()}`)
-    else say(`  ${title} …`)
+    // A line that is only repeated looks as if the step began again.
+    else say(isShown ? `  ${title}: still working after ${seconds()}` : `  ${title} …`)
+    isShown = true
   }
   const first = setTimeout(show, QUIET_MS)
   const next = setInterval(show, terminal ? REDRAW_MS : REMIND_MS)

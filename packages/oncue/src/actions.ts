@@ -1,4 +1,4 @@
-import { isJobId, type JobId, type JobStatus, OncueError } from '@oncue/core'
+import { isJobId, JOB_STATUSES, type JobId, type JobStatus, OncueError } from '@oncue/core'
 import { canAct } from '@oncue/core/internal'
 import { type BulkAction, statusesOf } from '@oncue/core/wire'
 import { ACTION_METHODS, type ActionReport, toTarget } from '@oncue/db'
@@ -75,7 +75,10 @@ function addAction(program: Command, asked: Action): void {
     .summary(description)
     .description(`${description}: by their ids, or by a filter (default status: ${status})`)
     .argument('[ids...]', 'job ids; omit them with a filter')
-  addFilters(command)
+  addFilters(
+    command,
+    JOB_STATUSES.filter((each) => canAct(action, each)),
+  )
     .option('--yes', 'with a filter: do it; without --yes, only count the matching jobs')
     .option('--by <name>', "your name, for the job's events", whoami())
   if (action === 'requeue')
@@ -95,7 +98,7 @@ function addAction(program: Command, asked: Action): void {
       const filter = toFilter(options)
       const isFilter = Object.values(filter).some((value) => value !== undefined)
       if (ids.length > 0 === isFilter) {
-        throw new OncueError('INVALID_INPUT', 'give either job ids or a filter', {
+        throw new OncueError('INVALID_INPUT', 'Give either job ids or a filter', {
           hint: `See oncue ${name} --help.`,
         })
       }

@@ -1,4 +1,4 @@
-import { type JobStatus, OncueError } from '@oncue/core'
+import { JOB_STATUSES, type JobStatus, OncueError } from '@oncue/core'
 import { isIdSuffix, jobStatusSchema, statusesOf } from '@oncue/core/wire'
 import type { JobFilter } from '@oncue/db'
 import { readDuration, refuse } from '@oncue/db/cli'
@@ -82,13 +82,11 @@ export interface FilterOptions {
   readonly errorText?: string
 }
 
-export function addFilters(command: Command): Command {
+/** `statuses`: those for which the command does something. */
+export function addFilters(command: Command, statuses: readonly JobStatus[] = JOB_STATUSES): Command {
+  const several = statuses.length > 1 ? '; several with commas' : ''
   return command
-    .option(
-      '--status <status>',
-      'blocked, pending, processing, completed, failed or cancelled; several with commas',
-      toStatuses,
-    )
+    .option('--status <status>', `${choice.format(statuses)}${several}`, toStatuses)
     .option('--queue <queue>', 'of this queue')
     .option('--topic <topic>', 'of this topic')
     .option('--meta <name=value>', 'with this meta value; repeat to require several', toMeta)
@@ -100,6 +98,9 @@ export function addFilters(command: Command): Command {
     .option('--text <text>', 'with this in its payload; needs --since')
     .option('--error-text <text>', 'that failed or are retried, with this in the error')
 }
+
+/** `pending, failed or cancelled`. */
+const choice = new Intl.ListFormat('en-GB', { type: 'disjunction' })
 
 export function toFilter(options: FilterOptions): JobFilter {
   if (options.text !== undefined && !options.since)

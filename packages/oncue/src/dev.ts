@@ -15,7 +15,7 @@ export function addDev(program: Command): void {
       .command('dev')
       .summary('run API, app and worker on this machine')
       .description(
-        `Runs the API, the app and a worker in one process until Ctrl-C. Migrates the database first: SQLite in ${DEV_FOLDER}/, unless you give another.`,
+        `run the API, the app and a worker in one process until Ctrl-C; migrates the database first: SQLite in ${DEV_FOLDER}/, unless you give another`,
       )
       .option('--import <module>', 'a module that exports `workers`; may be repeated  [ONCUE_IMPORT]', toList)
       .option('--port <port>', 'where the API listens, 4400  [ONCUE_PORT]', toWhole(0, 65_535)),

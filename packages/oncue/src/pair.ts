@@ -84,7 +84,7 @@ function readServer(url: string | undefined): string {
   if (url !== undefined && /^https?:[\\/]*[^\\/?#]*@/i.test(url))
     throw new OncueError(
       'INVALID_INPUT',
-      'the API address contains a user name (…@…), which hides the real host',
+      'The API address contains a user name (…@…), which hides the real host',
       {
         hint: 'Give it without user and password: https://oncue.example.com.',
       },
@@ -99,7 +99,7 @@ function readServer(url: string | undefined): string {
   }
   throw new OncueError(
     'INVALID_INPUT',
-    url === undefined ? 'the address of the API is missing' : `${url} is not an address of an API`,
+    url === undefined ? 'The address of the API is missing' : `${url} is not an address of an API`,
     { hint: 'Give it with --server https://oncue.example.com, or in ONCUE_URL.' },
   )
 }

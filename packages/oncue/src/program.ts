@@ -40,7 +40,7 @@ const GROUPS: Readonly<Record<string, readonly ((program: Command) => unknown)[]
 /** The whole command line. Commands that run processes import their code only when they are called. */
 export function createOncue(): Command {
   const program = createProgram('oncue')
-    .description('Runs jobs and manages the queue.')
+    .description('run jobs and manage the queue')
     .usage('<command> [options]')
     .helpCommand(false)
     .configureHelp({ subcommandTerm: termOf })

@@ -106,7 +106,7 @@ export function addQueues(program: Command): void {
     withStore('limiting', async (store, { args, options: { running, rate, off }, note }) => {
       const queue = readQueue(args)
       if ((running ?? rate) === undefined ? !off : off) {
-        throw new OncueError('INVALID_INPUT', 'set a limit with --running or --rate, or remove it with --off')
+        throw new OncueError('INVALID_INPUT', 'Set a limit with --running or --rate, or remove it with --off')
       }
       const limit: Limit | null = off ? null : { maxRunning: running ?? null, rate: rate ?? null }
       if (limit) await noteUnused(store, queue, note)

@@ -18,7 +18,7 @@ export function addShow(program: Command): void {
     ['01a2b3c4-…', '5d6e7f80 --json'],
     withStore('reading', async (store, { args: [id] }) => {
       const job = await store.get(await fullId(store, String(id)))
-      if (!job) throw new OncueError('JOB_NOT_FOUND', `there is no job ${id}`)
+      if (!job) throw new OncueError('JOB_NOT_FOUND', `There is no job ${id}`)
       const [now, waiting] = await Promise.all([store.now(), store.explain(job.id)])
       return { text: describe(job, waiting, now), json: { ...job, waiting: waiting?.reasons ?? [] } }
     }),
@@ -33,13 +33,13 @@ async function fullId(store: Store, id: string): Promise<JobId> {
   const found =
     begin.length > 0 || !isIdSuffix(wanted) ? begin : await candidates(store, { idSuffix: wanted })
   const [first, second] = found
-  if (!first) throw new OncueError('JOB_NOT_FOUND', `there is no job whose id begins or ends with ${id}`)
+  if (!first) throw new OncueError('JOB_NOT_FOUND', `There is no job whose id begins or ends with ${id}`)
   if (!second) return first.id
   const listed = found.slice(0, SHOWN).map((job) => `${job.id} ${plain(job.topic, 40)}, ${job.status}`)
   const more = found.length > SHOWN ? ['and others'] : []
   throw new OncueError(
     'INVALID_INPUT',
-    `several ids begin or end with ${id}: ${[...listed, ...more].join('; ')}`,
+    `Several ids begin or end with ${id}: ${[...listed, ...more].join('; ')}`,
     {
       hint: 'Give more digits, or one of these ids.',
       details: { ids: found.slice(0, SHOWN).map((job) => job.id) },

@@ -123,7 +123,7 @@ describe('the command line', () => {
     [['pair', '--valid', 'long']],
   ])('%j is wrong usage: exit code 2', async (args) => {
     const { code, stderr } = await call(...args)
-    expect(stderr).toMatch(/^error: /)
+    expect(stderr).toMatch(/^error INVALID_INPUT: [A-Z-].*\n/)
     expect(code).toBe(2)
   })
 

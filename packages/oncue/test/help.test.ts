@@ -30,6 +30,17 @@ test('--version prints the version alone', async () => {
   })
 })
 
+test.each([
+  ['list', 'blocked, pending, processing, completed, failed or cancelled'],
+  ['requeue', 'completed, failed or cancelled'],
+  ['run-now', 'pending'],
+  ['cancel', 'blocked, pending or processing'],
+  ['delete', 'pending or failed'],
+])('the help of %s lists the statuses it accepts', async (command, statuses) => {
+  const { stdout } = await call(command, '--help')
+  expect(stdout.replace(/\s+/g, ' ')).toContain(`--status <status> ${statuses}`)
+})
+
 describe.each(pathsOf(createOncue()).map((path) => [path.join(' '), path] as const))('%s', (name, path) => {
   test('has examples in its help that name it', async () => {
     const { code, stdout } = await call(...path, '--help')
@@ -38,6 +49,14 @@ describe.each(pathsOf(createOncue()).map((path) => [path.join(' '), path] as con
     const lines = examples.split('\n\n')[0]?.trimEnd().split('\n') ?? []
     expect(lines).not.toEqual([])
     for (const line of lines) expect(`${line} `).toContain(`  $ oncue ${name} `)
+  })
+
+  test('describes itself, its arguments and its options in one style', async () => {
+    const { stdout } = await call(...path, '--help')
+    const [, description = ''] = stdout.split('\n\n')
+    expect(description).toMatch(/^[a-z]/)
+    expect(description.trimEnd()).not.toMatch(/\.$/)
+    expect(stdout.split('\n').filter((line) => /^ {2}(--\w[\w-]*( <\S+>)?|[a-z]+)$/.test(line))).toEqual([])
   })
 
   test('has the options of all commands', async () => {

@@ -44,7 +44,7 @@ describe.each(COMMANDS)('%s', (name, command) => {
     refused(url, /^error INVALID_DATABASE_URL: Not a database URL: "mysql:\/\/app:…@db"\nUse postgres/)
     refused(
       await start(name, command, ['--unheard-of']),
-      /^error: unknown option '--unheard-of'\n\(see --help\)/,
+      /^error INVALID_INPUT: Unknown option '--unheard-of'\n\(see --help\)/,
     )
     const production = await start(name, command, [], { NODE_ENV: 'production' })
     refused(production, /^error INVALID_DATABASE_URL: DATABASE_URL is not set, and NODE_ENV is production\n/)

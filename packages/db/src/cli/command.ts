@@ -64,6 +64,9 @@ export function createProgram(name: string): Command {
     .configureOutput({
       writeOut: (text) => process.stdout.write(text),
       writeErr: (text) => process.stderr.write(text),
+      // As all other errors of a command are written.
+      outputError: (text, write) =>
+        write(text.replace(/^error: (.)/, (_, first) => `error INVALID_INPUT: ${first.toUpperCase()}`)),
     })
 }
 

@@ -43,7 +43,7 @@ type Installation = Pick<Call, 'url' | 'schema'>
 export function declareMigrate(command: Command): Command {
   command
     .summary('create or update the tables of Oncue')
-    .description("Creates or updates the tables that this version of Oncue needs. Changes only Oncue's own.")
+    .description("create or update the tables that this version of Oncue needs; changes only Oncue's own")
     .option(
       '--rollback',
       'count the rows that rolling back the newest migration would lose; with --yes roll it back',
