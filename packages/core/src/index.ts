@@ -41,4 +41,7 @@ export {
   type JobStatus,
   LIVE_STATUSES,
   type LiveStatus,
+  PENDING_KINDS,
+  type PendingKind,
+  stateOf,
 } from './job/states.ts'

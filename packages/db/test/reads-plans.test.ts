@@ -46,6 +46,8 @@ const WORKER_READS = [
 const FILTERS: [name: string, filter: JobFilter][] = [
   ['everything', {}],
   ['a status of live jobs', { status: 'processing' }],
+  ['retrying', { status: 'retrying' }],
+  ['scheduled, and failed', { status: ['scheduled', 'failed'] }],
   ['completed', { status: 'completed' }],
   ['failed', { status: 'failed' }],
   ['failed and cancelled', { status: ['failed', 'cancelled'] }],

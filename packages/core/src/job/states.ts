@@ -1,6 +1,26 @@
 export const JOB_STATUSES = ['blocked', 'pending', 'processing', 'completed', 'failed', 'cancelled'] as const
 export type JobStatus = (typeof JOB_STATUSES)[number]
 
+/** Every pending job is one of these: due, due later, or due again because its last run failed. */
+export const PENDING_KINDS = ['waiting', 'scheduled', 'retrying'] as const
+export type PendingKind = (typeof PENDING_KINDS)[number]
+
+/** The status of a job, and of a pending one which kind it is. */
+export function stateOf(
+  job: {
+    readonly status: JobStatus
+    readonly runAt: Date
+    readonly retries: number
+    readonly crashes: number
+  },
+  now: Date,
+): Exclude<JobStatus, 'pending'> | PendingKind {
+  const { status, runAt, retries, crashes } = job
+  if (status !== 'pending') return status
+  if (retries > 0 || crashes > 0) return 'retrying'
+  return runAt > now ? 'scheduled' : 'waiting'
+}
+
 /** In the `jobs` table. */
 export const LIVE_STATUSES = ['blocked', 'pending', 'processing'] as const satisfies readonly JobStatus[]
 export type LiveStatus = (typeof LIVE_STATUSES)[number]

@@ -4,20 +4,32 @@ import { jobIdSchema } from '../job/id.ts'
 import { jobSchema, jobStatusSchema, jobSummarySchema } from '../job/job.ts'
 import { LIMITS } from '../job/limits.ts'
 import { queueSchema, topicSchema } from '../job/names.ts'
-import { FINISHED_STATUSES, JOB_STATUSES, type JobStatus } from '../job/states.ts'
+import {
+  FINISHED_STATUSES,
+  JOB_STATUSES,
+  type JobStatus,
+  PENDING_KINDS,
+  type PendingKind,
+} from '../job/states.ts'
 import { lastEventIdSchema, plainText, timeSchema } from './fields.ts'
 import { isIdSuffix } from './search-query.ts'
 
 /** Each is a condition of the statement: building it for thousands of them would take minutes. */
 const MAX_META_KEYS = 20
 
+/** What a filter can ask for: a status, or one kind of pending jobs. */
+export const filterStatusSchema = z.enum([...JOB_STATUSES, ...PENDING_KINDS])
+export type FilterStatus = z.output<typeof filterStatusSchema>
+
 /** Which jobs. The store checks what can be combined. */
 export const jobFilterSchema = z.strictObject({
   /** In this status, or in one of these. */
   status: z
-    .union([jobStatusSchema, z.array(jobStatusSchema).min(1).max(jobStatusSchema.options.length)])
+    .union([filterStatusSchema, z.array(filterStatusSchema).min(1).max(filterStatusSchema.options.length)])
     .optional()
-    .describe('one status, or several'),
+    .describe(
+      'one status, or several; waiting (due), scheduled (due later) and retrying (a run failed) are kinds of pending',
+    ),
   /** In this queue. */
   queue: queueSchema.optional(),
   /** Of this topic. */
@@ -52,11 +64,26 @@ export const jobFilterSchema = z.strictObject({
 })
 export type JobFilter = Readonly<z.output<typeof jobFilterSchema>>
 
-/** The statuses that a filter asks for, each once and in one order; undefined: any. */
-export function statusesOf({ status }: Pick<JobFilter, 'status'>): readonly JobStatus[] | undefined {
+/** What a filter asks for, each job in one of them and in one order; undefined: any. */
+export function wantedStates({ status }: Pick<JobFilter, 'status'>): readonly FilterStatus[] | undefined {
   if (status === undefined) return undefined
-  const wanted = Array.isArray(status) ? status : [status]
-  return JOB_STATUSES.filter((known) => wanted.includes(known))
+  const wanted: readonly FilterStatus[] = Array.isArray(status) ? status : [status]
+  const isEvery = PENDING_KINDS.every((kind) => wanted.includes(kind))
+  const isPending = isEvery || wanted.includes('pending')
+  return filterStatusSchema.options.filter((known) =>
+    isPending && (known === 'pending' || isPendingKind(known)) ? known === 'pending' : wanted.includes(known),
+  )
+}
+
+/** The statuses that a filter asks for, each once and in one order; undefined: any. */
+export function statusesOf(filter: Pick<JobFilter, 'status'>): readonly JobStatus[] | undefined {
+  const wanted = wantedStates(filter)?.map((state) => (isPendingKind(state) ? 'pending' : state))
+  return wanted && JOB_STATUSES.filter((known) => wanted.includes(known))
+}
+
+export function isPendingKind(state: FilterStatus): state is PendingKind {
+  const kinds: readonly FilterStatus[] = PENDING_KINDS
+  return kinds.includes(state)
 }
 
 const pageRequestSchema = z.strictObject({

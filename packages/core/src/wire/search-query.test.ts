@@ -59,7 +59,8 @@ describe('the readings of a line of text, the likeliest first', () => {
     // Qualifiers.
     ['topic:shop:order', ['topic shop:order']],
     ['queue:mail status:failed', ['queue mail, status failed']],
-    ['STATUS:Waiting', ['status pending']],
+    ['STATUS:Waiting', ['status waiting']],
+    ['status:retrying', ['status retrying']],
     ['error:timeout', [inError('timeout')]],
     ['error:"no answer"', [inError('no answer')]],
     ['payload:"order 42"', [inPayload('order 42')]],
@@ -160,7 +161,16 @@ describe('the text being typed can be completed', () => {
     ['status:failed me', ['status:failed meta.']],
     ['topic:ma', ['topic:mail_digest ']],
     ['queue:m', ['queue:mail ', 'queue:media ']],
-    ['status:c', ['status:blocked ', 'status:processing ', 'status:completed ', 'status:cancelled ']],
+    [
+      'status:c',
+      [
+        'status:blocked ',
+        'status:processing ',
+        'status:completed ',
+        'status:cancelled ',
+        'status:scheduled ',
+      ],
+    ],
     [
       'queue:mail ',
       ['topic:', 'queue:', 'error:', 'meta.', 'status:', 'after:', 'before:', 'id:', 'payload:'].map(

@@ -1,7 +1,7 @@
 import { OncueError } from '../errors.ts'
 import { isJobId } from '../job/id.ts'
-import { JOB_STATUSES, type JobStatus } from '../job/states.ts'
-import type { JobFilter } from './jobs.ts'
+import { JOB_STATUSES, PENDING_KINDS } from '../job/states.ts'
+import type { FilterStatus, JobFilter } from './jobs.ts'
 
 /** One reading of a search: its filter, and a description for the person who searches. */
 export interface SearchReading {
@@ -32,6 +32,8 @@ export const SEARCH_QUALIFIERS = {
   'payload:': '"order 42"',
 } as const
 
+const STATUSES: readonly FilterStatus[] = [...JOB_STATUSES, ...PENDING_KINDS]
+
 const DAY_MS = 86_400_000
 /** More would be more guesses than a person wants to see, and more searches than the API allows at once. */
 const MAX_READINGS = 6
@@ -54,7 +56,7 @@ export function completeSearch(text: string, { topics = [], queues = [] }: Parti
   const typed = /\S*$/.exec(text)?.[0] ?? ''
   const before = text.slice(0, text.length - typed.length)
   const [, name = '', part = ''] = /^(topic:|queue:|status:)(.*)$/.exec(typed) ?? []
-  const values = { 'topic:': topics, 'queue:': queues, 'status:': JOB_STATUSES }[name]
+  const values = { 'topic:': topics, 'queue:': queues, 'status:': STATUSES }[name]
   const whole = values
     ? values.filter((value) => value !== part && contains(value, part)).map((value) => name + quoted(value))
     : Object.keys(SEARCH_QUALIFIERS).filter((known) => known !== typed && known.startsWith(typed))
@@ -269,13 +271,13 @@ function combine(guess: Part, base: Part, { now }: SearchContext): SearchReading
 }
 
 /** The app's words. */
-const SPOKEN: Readonly<Record<string, JobStatus>> = { waiting: 'pending', running: 'processing' }
+const SPOKEN: Readonly<Record<string, FilterStatus>> = { running: 'processing' }
 
-function toStatus(text: string): JobStatus {
+function toStatus(text: string): FilterStatus {
   const wanted = text.toLowerCase()
-  const status = SPOKEN[wanted] ?? JOB_STATUSES.find((known) => known === wanted)
+  const status = SPOKEN[wanted] ?? STATUSES.find((known) => known === wanted)
   if (status) return status
-  throw invalid(`status: “${text}” is not a status`, `Use one of ${JOB_STATUSES.join(', ')}.`)
+  throw invalid(`status: “${text}” is not a status`, `Use one of ${STATUSES.join(', ')}.`)
 }
 
 const UNITS: Readonly<Record<string, number>> = {

@@ -18,6 +18,9 @@ export const jobStatsRequestSchema = z.strictObject({
 export const jobStatsSchema = z.object({
   blocked: countSchema,
   pending: countSchema,
+  waiting: countSchema.describe('pending jobs that are due'),
+  scheduled: countSchema.describe('pending jobs that are due later'),
+  retrying: countSchema.describe('pending jobs that run again because a run failed'),
   processing: countSchema,
   completed: countSchema,
   failed: countSchema,

@@ -58,7 +58,7 @@ describe('a list request', () => {
     { limit: 0 },
     { limit: 1_001 },
     { offset: -1 },
-    { status: 'scheduled' },
+    { status: 'done' },
     { topik: 'x' },
     { fingerprint: 'a\0' },
     { meta: { a: '\ud800' } },

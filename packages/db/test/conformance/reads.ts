@@ -149,6 +149,39 @@ export function describeReads(dialect: Dialect): void {
         expect((await store.list({ status: [...JOB_STATUSES] })).total).toBe(4)
       })
 
+      it('by the kind of pending jobs: due, due later, or due again after a failed run', async () => {
+        const store = await bench.openWithClock()
+        const [again] = await store.enqueue([aJob()])
+        await store.settle([{ ...(await claimOne(store)), kind: 'retry', delayMs: MINUTE, error: anError }])
+        const [later] = await store.enqueue([aJob({ delay: 2 * MINUTE })])
+        const [due, done] = await store.enqueue(someJobs(2))
+        await store.cancel([done ?? ''])
+        const kinds = async () =>
+          [
+            await matching(store, { status: 'waiting' }),
+            await matching(store, { status: 'scheduled' }),
+            await matching(store, { status: 'retrying' }),
+          ] as const
+        expect(await kinds()).toEqual([[due], [later], [again]])
+        expect(await store.stats()).toMatchObject({ pending: 3, waiting: 1, scheduled: 1, retrying: 1 })
+        expect(await store.list({ status: 'retrying' })).toMatchObject({ total: 1, totalIsExact: true })
+        const both = [again ?? '', done ?? ''].sort()
+        expect(await matching(store, { status: ['cancelled', 'retrying'] })).toEqual(both)
+        for (const status of [
+          ['waiting', 'scheduled', 'retrying'],
+          ['pending', 'retrying'],
+        ] as const)
+          expect(await matching(store, { status: [...status] })).toEqual([again, later, due].sort())
+
+        const asOf = bench.clock.now()
+        bench.clock.advance(3 * MINUTE)
+        expect(await kinds()).toEqual([[later, due].sort(), [], [again]])
+        // An action takes what matched at its moment: the scheduled job has become due since.
+        expect(await store.cancel({ status: 'scheduled' }, { asOf })).toEqual({ done: 1, skipped: {} })
+        expect(await store.requeue([done ?? ''])).toEqual({ done: 1, skipped: {} })
+        expect(await kinds()).toEqual([[due, done].sort(), [], [again]])
+      })
+
       it('by queue among those that finished, also where an index cannot tell two queues apart', async () => {
         const store = await bench.open()
         // The hashes of these names begin with the same byte on Postgres.

@@ -1,4 +1,4 @@
-import { JOB_STATUSES } from '@oncue/core'
+import { JOB_STATUSES, type PendingKind, stateOf } from '@oncue/core'
 import { describe, expect, it } from 'vitest'
 import { addLetters, bucketOf, emptyHistogram, quantile } from '../../src/portable/stats.ts'
 import type { Durations, SeriesPoint, Store } from '../../src/store.ts'
@@ -33,6 +33,9 @@ export function describeStats(dialect: Dialect): void {
       expect(await store.stats()).toEqual({
         blocked: 0,
         pending: 2,
+        waiting: 2,
+        scheduled: 0,
+        retrying: 0,
         processing: 2,
         completed: 1,
         failed: 1,
@@ -58,7 +61,14 @@ export function describeStats(dialect: Dialect): void {
         for (let round = 0; round < 12; round++) {
           for (let i = 0; i < 12; i++) await life.step()
           for (const filter of combinations()) {
-            expect(await store.stats(filter)).toEqual(countFromScratch(life, filter))
+            const { items } = await store.list({ ...filter, status: 'pending' }, { limit: 1_000 })
+            const kinds = items.map((job) => stateOf(job, bench.clock.now()))
+            expect(await store.stats(filter)).toEqual({
+              ...countFromScratch(life, filter),
+              waiting: kinds.filter((kind) => kind === 'waiting').length,
+              scheduled: kinds.filter((kind) => kind === 'scheduled').length,
+              retrying: kinds.filter((kind) => kind === 'retrying').length,
+            })
             const range = { from: start, to: new Date(bench.clock.now().getTime() + 1) }
             expect(await store.series({ ...filter, ...range })).toEqual(seriesFromScratch(life, filter))
           }
@@ -259,7 +269,10 @@ const isIn =
   (job: { readonly queue: string; readonly topic: string }) =>
     (queue === undefined || job.queue === queue) && (topic === undefined || job.topic === topic)
 
-function countFromScratch(life: Life, filter: QueueAndTopic): Awaited<ReturnType<Store['stats']>> {
+function countFromScratch(
+  life: Life,
+  filter: QueueAndTopic,
+): Omit<Awaited<ReturnType<Store['stats']>>, PendingKind> {
   const jobs = [...life.jobs.values()].filter(isIn(filter))
   const count = (wanted: string) => jobs.filter(({ status }) => status === wanted).length
   const counts = Object.fromEntries(JOB_STATUSES.map((status) => [status, count(status)]))

@@ -1,10 +1,11 @@
-import type { JobStatus } from '@oncue/core'
+import { type JobStatus, PENDING_KINDS, type PendingKind } from '@oncue/core'
 import type { JobFilter, JobStats } from '../../store.ts'
-import { all, type Fragment, q, raw, type Sql } from '../sql.ts'
+import { all, type Fragment, join, q, raw, type Sql } from '../sql.ts'
+import { isOfKind } from './filter.ts'
 
 export type QueueAndTopic = Pick<JobFilter, 'queue' | 'topic'>
 
-type Counts = Record<JobStatus, number> & { readonly runs: number; readonly run_ms: number }
+type Counts = Record<JobStatus | PendingKind, number> & { readonly runs: number; readonly run_ms: number }
 
 /** `queue` and `topic` are columns of every table that counts jobs. */
 export function inQueueAndTopic({ queue, topic }: QueueAndTopic): Fragment {
@@ -26,17 +27,24 @@ export function counted(where: Fragment): Fragment {
 export async function countJobs(sql: Sql, filter: QueueAndTopic): Promise<Counts> {
   const where = inQueueAndTopic(filter)
   const sum = (column: string) => `cast(coalesce(sum(${column}), 0) as bigint) as ${column}`
+  const kinds = PENDING_KINDS.map(
+    (kind) =>
+      q`count(*) filter (where status = 'pending' and ${isOfKind(kind, '', raw('c.now'))}) as ${raw(kind)}`,
+  )
   const statement = q`select * from
     (select count(*) filter (where status = 'blocked') as blocked, count(*) filter (where status = 'pending') as pending,
-       count(*) filter (where status = 'processing') as processing
-     from {jobs} where ${where}) live,
+       count(*) filter (where status = 'processing') as processing, ${join(kinds, ', ')}
+     from {jobs} cross join (select ${sql.clock()} as now limit 1) c where ${where}) live,
     (select ${raw(['completed', 'failed', 'cancelled', 'runs', 'run_ms'].map(sum).join(', '))}
      from ${counted(where)} c) finished`
   const [row] = await sql.all<Counts>(statement)
   return row ?? { ...NONE, runs: 0, run_ms: 0 }
 }
 
-const NONE = { blocked: 0, pending: 0, processing: 0, completed: 0, failed: 0, cancelled: 0 }
+const NONE = {
+  ...{ blocked: 0, pending: 0, waiting: 0, scheduled: 0, retrying: 0 },
+  ...{ processing: 0, completed: 0, failed: 0, cancelled: 0 },
+}
 
 export async function stats(sql: Sql, filter: QueueAndTopic = {}): Promise<JobStats> {
   const { runs, run_ms, ...counts } = await countJobs(sql, filter)

@@ -1,6 +1,6 @@
-import { isFinished, JOB_STATUSES, type JobStatus, LIMITS, OncueError } from '@oncue/core'
+import { isFinished, type JobStatus, LIMITS, OncueError, type PendingKind } from '@oncue/core'
 import { assertText, toInputError } from '@oncue/core/internal'
-import { isIdSuffix, statusesOf } from '@oncue/core/wire'
+import { filterStatusSchema, isIdSuffix, isPendingKind, statusesOf, wantedStates } from '@oncue/core/wire'
 import type { z } from 'zod'
 import type { JobFilter } from '../../store.ts'
 import { type Fragment, join, q, raw, type Sql } from '../sql.ts'
@@ -8,8 +8,9 @@ import { type Fragment, join, q, raw, type Sql } from '../sql.ts'
 /** Refuses filters that no list supports, before the database does. */
 export function checkFilter(filter: JobFilter): void {
   const { status, createdFrom, createdTo, payloadText } = filter
-  const statuses = status === undefined ? JOB_STATUSES : [status].flat()
-  if (statuses.length === 0 || statuses.some((each) => !JOB_STATUSES.includes(each)))
+  const { options: known } = filterStatusSchema
+  const statuses = status === undefined ? known : [status].flat()
+  if (statuses.length === 0 || statuses.some((each) => !known.includes(each)))
     throw invalid('status', 'must be a job status, or several')
   if (payloadText !== undefined && !createdFrom)
     throw invalid('payloadText', 'needs createdFrom: it reads every payload since then')
@@ -79,6 +80,18 @@ export function isOneOf(column: string, statuses: readonly JobStatus[]): Fragmen
   return statuses.length === 1
     ? q`${raw(column)} = ${join(values, ', ')}`
     : q`${raw(column)} in (${join(values, ', ')})`
+}
+
+/** With the moment that tells due jobs from those that are due later, where the filter asks for one of the two. */
+export type DatedFilter = JobFilter & { readonly now?: Date }
+
+export const pendingKindsOf = (filter: JobFilter) => wantedStates(filter)?.filter(isPendingKind) ?? []
+
+/** Of pending rows `row` those of one kind: as `stateOf` of core says. */
+export function isOfKind(kind: PendingKind, row: string, now: Fragment): Fragment {
+  const hasFailed = `(${row}retries > 0 or ${row}crashes > 0)`
+  if (kind === 'retrying') return raw(hasFailed)
+  return q`${raw(`not ${hasFailed} and ${row}run_at ${kind === 'scheduled' ? '>' : '<='}`)} ${now}`
 }
 
 /** Stands for any error text: it selects the tables that may have one, and adds no condition. */

@@ -1,10 +1,10 @@
 import { JOB_STATUSES } from '@oncue/core'
-import { statusesOf } from '@oncue/core/wire'
+import { wantedStates } from '@oncue/core/wire'
 import type { JobFilter, JobPage, PageRequest } from '../../store.ts'
 import { type Fragment, q, raw, type Sql, timeOf, withCtes } from '../sql.ts'
 import { countJobs } from './counts.ts'
 import { type Direction, decodeCursor, encodeCursor, type ListPosition } from './cursor.ts'
-import { checkFilter, invalid, withoutTexts } from './filter.ts'
+import { checkFilter, type DatedFilter, invalid, pendingKindsOf, withoutTexts } from './filter.ts'
 import { SUMMARY, type SummaryRow } from './jobs.ts'
 import { each } from './scan.ts'
 import {
@@ -37,11 +37,11 @@ type Patience = { readonly searchMs?: number; readonly countMs?: number; readonl
 
 export async function list(
   sql: Sql,
-  filter: JobFilter,
+  given: JobFilter,
   page: PageRequest,
   { searchMs, countMs, lookUpTo = LOOK_UP_TO }: Patience = {},
 ): Promise<JobPage> {
-  checkFilter(filter)
+  checkFilter(given)
   const { limit = 50, offset = 0, cursor, order = 'newest' } = page
   if (!Number.isInteger(limit) || limit < 1 || limit > 1_000) throw invalid('limit', 'must be from 1 to 1000')
   if (!Number.isSafeInteger(offset) || offset < 0)
@@ -50,14 +50,15 @@ export async function list(
   if (order !== 'newest' && order !== 'oldest') throw invalid('order', 'must be newest or oldest')
   const direction: Direction = order === 'newest' ? 'desc' : 'asc'
   // What is the same list has the same cursors.
-  const listed = { ...filter, status: statusesOf(filter)?.join(), ...(order === 'oldest' && { order }) }
+  const listed = { ...given, status: wantedStates(given)?.join(), ...(order === 'oldest' && { order }) }
   const after = cursor === undefined ? undefined : decodeCursor(cursor, listed)
 
+  const filter = await dated(sql, given)
   const way = await byMeta(sql, filter, lookUpTo)
   const wanted = { filter, direction, way, windowsFrom: windowsOf(sql, filter, direction, way, lookUpTo) }
   const [{ rows, rest }, counted] = await Promise.all([
     rowsOf(sql, wanted, { after, limit, offset }, searchMs),
-    countedTotal(sql, filter),
+    countedTotal(sql, given),
   ])
   const items = rows.slice(0, limit).map((row) => SUMMARY.decode(sql, row))
   const next = rows.length > limit ? items.at(-1) : rest
@@ -70,6 +71,10 @@ export async function list(
     return { ...found, total: Math.max(seen, found.total) }
   }
   return { items, nextCursor: next ? encodeCursor(next, listed) : null, ...(await total()) }
+}
+
+async function dated(sql: Sql, filter: JobFilter): Promise<DatedFilter> {
+  return pendingKindsOf(filter).length > 0 ? { ...filter, now: await sql.now() } : filter
 }
 
 type Page = { readonly after: ListPosition | undefined; readonly limit: number; readonly offset: number }
@@ -205,7 +210,7 @@ async function countedTotal(sql: Sql, filter: JobFilter): Promise<Total | null> 
   const { status, queue, topic, ...others } = filter
   if (Object.values(others).some((value) => value !== undefined)) return null
   const counts = await countJobs(sql, { queue, topic })
-  const statuses = statusesOf({ status }) ?? JOB_STATUSES
+  const statuses = wantedStates({ status }) ?? JOB_STATUSES
   return { total: statuses.reduce((sum, name) => sum + counts[name], 0), totalIsExact: true }
 }
 

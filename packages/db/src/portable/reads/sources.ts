@@ -9,16 +9,19 @@ import {
   ANY_TEXT,
   conditions,
   createdWithin,
+  type DatedFilter,
+  isOfKind,
   isOneOf,
   mayBeLive,
   mayHaveEnded,
   narrowPrefix,
+  pendingKindsOf,
 } from './filter.ts'
 import { having, type MetaEntry } from './meta.ts'
 import { distinctHeads, distinctTopics, each, newestPositions, ONCE, type Scan } from './scan.ts'
 
 export type Selection = {
-  readonly filter: JobFilter
+  readonly filter: DatedFilter
   readonly direction: Direction
   /** Only what comes after this position, in that direction. */
   readonly after?: ListPosition | undefined
@@ -59,7 +62,7 @@ export function sourcesOf(dialect: Sql['dialect'], selection: Selection): Source
 class Builder {
   readonly #dialect: Sql['dialect']
   readonly #selection: Selection
-  readonly #filter: JobFilter
+  readonly #filter: DatedFilter
   /** Undefined: any. */
   readonly #statuses: readonly JobStatus[] | undefined
   readonly #order: Fragment
@@ -89,6 +92,12 @@ class Builder {
     const finished = [...both]
     const liveStatuses = this.#statuses?.filter((status) => !isFinished(status))
     if (liveStatuses?.length) live.push(isOneOf('x.status', liveStatuses))
+    const kinds = pendingKindsOf(filter)
+    if (kinds.length > 0) {
+      const now = q`${asOf ?? filter.now ?? null}`
+      const of = kinds.map((kind) => isOfKind(kind, 'x.', now))
+      live.push(q`(x.status <> 'pending' or ${join(of, ' or ')})`)
+    }
     // A job that is retried after the error counts too; one that got over it, or was requeued, does not.
     if (fingerprint !== undefined) live.push(q`x.fingerprint = ${fingerprint}`)
     if (asOf) live.push(q`x.created <= ${asOf}`)
@@ -228,7 +237,7 @@ class Builder {
     const asked = Object.entries(this.#filter).flatMap(([name, value]) =>
       value === undefined || value === ANY_TEXT ? [] : [name],
     )
-    const knows: readonly string[] = [...known, 'createdFrom', 'createdTo', 'idPrefix', 'idSuffix']
+    const knows: readonly string[] = [...known, 'createdFrom', 'createdTo', 'idPrefix', 'idSuffix', 'now']
     const isCovered = direction === 'desc' && !asOf && asked.every((name) => knows.includes(name))
     if (this.#dialect === 'sqlite' && isCovered)
       return newestPositions(outer, bounded, this.#filter.createdFrom)
