@@ -1,6 +1,6 @@
 import { isJobId, JOB_STATUSES, type JobId, type JobStatus, OncueError } from '@oncue/core'
 import { canAct } from '@oncue/core/internal'
-import { type BulkAction, statusesOf } from '@oncue/core/wire'
+import { type BulkAction, isPendingKind, wantedStates } from '@oncue/core/wire'
 import { ACTION_METHODS, type ActionReport, toTarget } from '@oncue/db'
 import { count, EXIT, type Output } from '@oncue/db/cli'
 import type { Command } from 'commander'
@@ -107,8 +107,8 @@ function addAction(program: Command, asked: Action): void {
         const report = await store[method](ids, { by: options.by })
         return answer(report, asked, Object.keys(report.skipped).length > 0 ? EXIT.failed : EXIT.done)
       }
-      const meant = statusesOf(filter) ?? [status]
-      if (!meant.some((each) => canAct(action, each))) {
+      const meant = wantedStates(filter) ?? [status]
+      if (!meant.some((each) => canAct(action, isPendingKind(each) ? 'pending' : each))) {
         throw new OncueError('INVALID_INPUT', `${meant.join(' and ')} jobs cannot be ${done}`, {
           hint: `See oncue ${name} --help.`,
         })

@@ -1,5 +1,5 @@
-import { JOB_STATUSES, type JobStatus, OncueError } from '@oncue/core'
-import { isIdSuffix, jobStatusSchema, statusesOf } from '@oncue/core/wire'
+import { JOB_STATUSES, type JobStatus, OncueError, PENDING_KINDS } from '@oncue/core'
+import { type FilterStatus, filterStatusSchema, isIdSuffix, wantedStates } from '@oncue/core/wire'
 import type { JobFilter } from '@oncue/db'
 import { readDuration, refuse } from '@oncue/db/cli'
 import { parseDuration, systemRuntime } from '@oncue/runtime'
@@ -38,10 +38,10 @@ function toIdSuffix(text: string): string {
 }
 
 /** `failed`, or `failed,cancelled`. */
-function toStatuses(text: string): JobStatus[] {
-  const parsed = jobStatusSchema.array().safeParse(text.split(','))
+function toStatuses(text: string): FilterStatus[] {
+  const parsed = filterStatusSchema.array().safeParse(text.split(','))
   if (parsed.success) return parsed.data
-  return refuse(`Use one of ${jobStatusSchema.options.join(', ')}, or several with commas.`)
+  return refuse(`Use one of ${filterStatusSchema.options.join(', ')}, or several with commas.`)
 }
 
 export type Meta = Record<string, string | number | boolean>
@@ -69,7 +69,7 @@ export function toRate(text: string): { count: number; intervalMs: number } {
 }
 
 export interface FilterOptions {
-  readonly status?: JobStatus[]
+  readonly status?: FilterStatus[]
   readonly queue?: string
   readonly topic?: string
   readonly meta?: Meta
@@ -84,9 +84,8 @@ export interface FilterOptions {
 
 /** `statuses`: those for which the command does something. */
 export function addFilters(command: Command, statuses: readonly JobStatus[] = JOB_STATUSES): Command {
-  const several = statuses.length > 1 ? '; several with commas' : ''
   return command
-    .option('--status <status>', `${choice.format(statuses)}${several}`, toStatuses)
+    .option('--status <status>', `${choice.format(statuses.map(withKinds))}; several with commas`, toStatuses)
     .option('--queue <queue>', 'of this queue')
     .option('--topic <topic>', 'of this topic')
     .option('--meta <name=value>', 'with this meta value; repeat to require several', toMeta)
@@ -98,6 +97,9 @@ export function addFilters(command: Command, statuses: readonly JobStatus[] = JO
     .option('--text <text>', 'with this in its payload; needs --since')
     .option('--error-text <text>', 'that failed or are retried, with this in the error')
 }
+
+const withKinds = (status: JobStatus) =>
+  status === 'pending' ? `pending (or ${PENDING_KINDS.join(', ')})` : status
 
 /** `pending, failed or cancelled`. */
 const choice = new Intl.ListFormat('en-GB', { type: 'disjunction' })
@@ -122,7 +124,7 @@ export function toFilter(options: FilterOptions): JobFilter {
 
 /** A filter as command-line options, to be typed again. */
 export function toOptions({ meta, createdFrom, createdTo, ...texts }: JobFilter): string {
-  const status = statusesOf(texts)?.join()
+  const status = wantedStates(texts)?.join()
   const named = {
     ...{ status, queue: texts.queue, topic: texts.topic, fingerprint: texts.fingerprint },
     ...{ since: createdFrom?.toISOString(), until: createdTo?.toISOString() },

@@ -1,4 +1,4 @@
-import { type JobSummary, OncueError } from '@oncue/core'
+import { type JobSummary, OncueError, stateOf } from '@oncue/core'
 import { parseSearch, type SearchReading } from '@oncue/core/wire'
 import type { JobFilter, JobPage, Store } from '@oncue/db'
 import { count, plain, toWhole } from '@oncue/db/cli'
@@ -100,9 +100,8 @@ function toRow(job: JobSummary, now: Date): string[] {
 }
 
 export function colouredStatus(job: JobSummary, now: Date): string {
-  const isScheduled = job.status === 'pending' && job.runAt > now
   const style = { failed: 'red', completed: 'green', processing: 'cyan' } as const
-  return styled(style[job.status as keyof typeof style] ?? 'reset', isScheduled ? 'scheduled' : job.status)
+  return styled(style[job.status as keyof typeof style] ?? 'reset', stateOf(job, now))
 }
 
 function noteOf(job: JobSummary, now: Date): string {

@@ -1,4 +1,4 @@
-import { JOB_STATUSES } from '@oncue/core'
+import { JOB_STATUSES, PENDING_KINDS } from '@oncue/core'
 import { formatDuration } from '@oncue/runtime'
 import type { Command } from 'commander'
 import { implement, withStore } from './command.ts'
@@ -23,7 +23,12 @@ export function addStats(program: Command): void {
       const isNew = stats.completed + stats.failed === 0
       const success = `${(Math.floor(stats.successRate * 1_000) / 10).toFixed(1)}%`
       const text = fields([
-        ...JOB_STATUSES.map((status) => [status, stats[status].toLocaleString('en-US')] as const),
+        ...JOB_STATUSES.flatMap((status) => [
+          [status, number(stats[status])] as const,
+          ...(status === 'pending'
+            ? PENDING_KINDS.map((kind) => [`  ${kind}`, number(stats[kind])] as const)
+            : []),
+        ]),
         ['success', isNew ? '–' : success],
         ['average run', isNew && stats.averageRunMs === 0 ? '–' : formatDuration(stats.averageRunMs)],
       ])
@@ -31,3 +36,5 @@ export function addStats(program: Command): void {
     }),
   )
 }
+
+const number = (value: number) => value.toLocaleString('en-US')

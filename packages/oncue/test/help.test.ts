@@ -31,11 +31,11 @@ test('--version prints the version alone', async () => {
 })
 
 test.each([
-  ['list', 'blocked, pending, processing, completed, failed or cancelled'],
+  ['list', 'blocked, pending (or waiting, scheduled, retrying), processing, completed, failed or cancelled'],
   ['requeue', 'completed, failed or cancelled'],
-  ['run-now', 'pending'],
-  ['cancel', 'blocked, pending or processing'],
-  ['delete', 'pending or failed'],
+  ['run-now', 'pending (or waiting, scheduled, retrying)'],
+  ['cancel', 'blocked, pending (or waiting, scheduled, retrying) or processing'],
+  ['delete', 'pending (or waiting, scheduled, retrying) or failed'],
 ])('the help of %s lists the statuses it accepts', async (command, statuses) => {
   const { stdout } = await call(command, '--help')
   expect(stdout.replace(/\s+/g, ' ')).toContain(`--status <status> ${statuses}`)

@@ -202,6 +202,31 @@ describeBoth('commands on jobs', (bench) => {
     }
   })
 
+  test('retrying, scheduled and waiting jobs are listed, counted and acted on by these words', async () => {
+    const retrying = await bench.add('mail')
+    const claim = { queues: ['default'], limit: 1, worker: WORKER, leaseMs: 30_000 }
+    const { jobs } = await bench.store.claim(claim)
+    const outcome = { id: retrying, kind: 'retry', delayMs: 3_600_000, error: ERROR } as const
+    await bench.store.settle(jobs.map(({ run }) => ({ ...outcome, run })))
+    const scheduled = await bench.add('mail', { delay: 3_600_000 })
+    const waiting = await bench.add('mail')
+    for (const [status, id] of Object.entries({ retrying, scheduled, waiting })) {
+      expect((await bench.json(['list', '--status', status])).items).toMatchObject([{ id }])
+      expect(await bench.text('list')).toMatch(new RegExp(`^${id} +${status} `, 'm'))
+      expect(await bench.text('show', id)).toMatch(new RegExp(`^status +${status}$`, 'm'))
+    }
+    expect(await bench.json(['list', '--status', 'retrying,scheduled'])).toMatchObject({ total: 2 })
+    expect(await bench.text('stats')).toMatch(
+      /^pending +3\n {2}waiting +1\n {2}scheduled +1\n {2}retrying +1$/m,
+    )
+    const matching = await bench.json(['run-now', '--status', 'retrying'], 2)
+    expect(matching).toMatchObject({ matching: 1 })
+    expect(await bench.json(['run-now', '--status', 'retrying', '--yes'])).toEqual({ done: 1, skipped: {} })
+    expect(await bench.json(['list', '--status', 'scheduled'])).toMatchObject({ items: [{ id: scheduled }] })
+    const page = await bench.text('list', '--search', 'status:pending', '--limit', '1')
+    expect(page).toContain('the next page: --status pending --cursor')
+  })
+
   test('stats of an empty database invents no rate and no average', async () => {
     const text = await bench.text('stats')
     expect(text).toMatch(/^success +–$/m)
