@@ -55,7 +55,7 @@ describeBoth('pair', (bench) => {
       const { error } = await bench.json(['pair', '--no-wait', '--server', server], 2)
       expect(error).toMatchObject({
         code: 'INVALID_INPUT',
-        message: expect.stringContaining('is the phone itself'),
+        message: expect.stringContaining('would point to the phone itself'),
         hint: expect.stringContaining('--server http://192.168.1.20:4400'),
       })
     },
