@@ -32,8 +32,8 @@ describe('the process', () => {
   })
 
   it.each<[string, Record<string, string>, string[], string]>([
-    ['an argument', {}, ['serve'], 'error: too many arguments'],
-    ['an option', {}, ['--port=1'], "error: unknown option '--port=1'"],
+    ['an argument', {}, ['serve'], 'error INVALID_INPUT: Too many arguments'],
+    ['an option', {}, ['--port=1'], "error INVALID_INPUT: Unknown option '--port=1'"],
     ['a port', { ONCUE_PORT: 'eighty' }, [], 'ONCUE_PORT=eighty must be a whole number'],
     ['a flag', { ONCUE_TRUST_PROXY: 'maybe' }, [], 'ONCUE_TRUST_PROXY=maybe must be one of'],
     ['an origin', { ONCUE_CORS_ORIGINS: '*' }, [], 'ONCUE_CORS_ORIGINS=* must be origins'],
@@ -100,7 +100,9 @@ describe.each(DIALECTS)('the process on %s', (dialect) => {
     const { port } = other.address() as AddressInfo
     const api = new ApiProcess({ DATABASE_URL: database.url, ONCUE_PORT: String(port) })
     expect(await api.exit).toBe(1)
-    expect(api.stderr).toMatch(new RegExp(`Cannot listen on 127.0.0.1:${port}: port ${port} is already in use\n.*ONCUE_PORT`))
+    expect(api.stderr).toMatch(
+      new RegExp(`Cannot listen on 127.0.0.1:${port}: port ${port} is already in use\n.*ONCUE_PORT`),
+    )
   })
 
   it('shows the first admin token once, and never in its log', async () => {

@@ -174,7 +174,7 @@ describe('oncue-migrate', () => {
   ])('%j is wrong usage: exit code 2', async (args) => {
     const { code, stderr } = await run(args)
     expect(code).toBe(2)
-    expect(stderr).toMatch(/^error: /)
+    expect(stderr).toMatch(/^error INVALID_INPUT: /)
   })
 
   test('on Postgres: lists sets of functions, and removes one that is not in use', async () => {

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import { OncueError } from '@oncue/core'
+import { ERRORS, OncueError } from '@oncue/core'
 import { type Runtime, systemRuntime } from '@oncue/runtime'
 import { DEFAULT_SCHEMA, migrationHint, type Rename, toSchema } from '../schema.ts'
 import { type DialectName, dialectOf, sqliteFile } from '../url.ts'
@@ -220,24 +220,27 @@ export async function assertMigrated(url: string, options: MigrateOptions = {}):
   const missing = functions.flatMap(({ hash, state }) => (state === 'missing' ? [stepName(hash)] : []))
   const pending = [...named('pending'), ...missing]
   if (pending.length > 0) {
-    refuseMissingFile(url)
     const schema = toSchema(options.schema)
     const [what, hint] =
       schema === DEFAULT_SCHEMA ? ['database'] : [`schema ${schema}`, migrationHint(schema)]
-    throw new OncueError('MIGRATION_NEEDED', `The ${what} lacks ${list(pending)}`, {
-      details: { pending },
-      hint,
-    })
+    const file = missingFile(url)
+    throw file === null
+      ? new OncueError('MIGRATION_NEEDED', `The ${what} lacks ${list(pending)}`, {
+          details: { pending },
+          hint,
+        })
+      : new OncueError('MIGRATION_NEEDED', `There is no file ${file}`, {
+          details: { pending },
+          hint: `Check the path in --url or DATABASE_URL. If the database is new: ${hint ?? ERRORS.MIGRATION_NEEDED.hint}`,
+        })
   }
   return named('newer')
 }
 
 /** A path is more often mistyped than new, and a migration would create an empty database there. */
-function refuseMissingFile(url: string): void {
-  if (dialectOf(url) !== 'sqlite' || existsSync(sqliteFile(url))) return
-  throw new OncueError('MIGRATION_NEEDED', `There is no file ${sqliteFile(url)}`, {
-    hint: 'Check the path in --url or DATABASE_URL. If the database is new, create it with `npx oncue migrate`.',
-  })
+function missingFile(url: string): string | null {
+  const file = dialectOf(url) === 'sqlite' ? sqliteFile(url) : null
+  return file === null || existsSync(file) ? null : file
 }
 
 /** Functions are installed in the transaction of the last migration: the tables are never there without them. */
