@@ -209,6 +209,27 @@ export function describeFailures(dialect: Dialect): void {
         expect((await store.list({ fingerprint: 'one', status: 'pending' })).items).toMatchObject([{ id }])
       })
 
+      it('were first seen when they failed first, however often they were requeued since', async () => {
+        const store = await bench.openWithClock()
+        const old = await fail(store, 'one')
+        bench.clock.advance(2 * HOUR)
+        await store.requeue([old.id])
+        const again = await claimOne(store)
+        await store.settle([{ id: old.id, run: again.run, kind: 'fail', error: errorOf(old.id, 'one') }])
+        const lastSeen = bench.clock.now()
+        expect(await store.failures()).toMatchObject([{ firstSeen: old.at, lastSeen, isNew: false }])
+
+        await store.requeue([old.id])
+        const { run } = await claimOne(store)
+        await store.settle([
+          { id: old.id, run, kind: 'retry', delayMs: MINUTE, error: errorOf(old.id, 'two') },
+        ])
+        // The time of another error does not count.
+        expect(await store.failures()).toMatchObject([
+          { fingerprint: 'two', firstSeen: bench.clock.now(), isNew: true },
+        ])
+      })
+
       it('do not include jobs that have snoozed since, but do include interrupted ones', async () => {
         const store = await bench.openWithClock()
         const { id } = await retry(store, 'one', { delayMs: 0 })

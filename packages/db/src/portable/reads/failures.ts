@@ -33,6 +33,8 @@ type GroupRow = {
   readonly next_try: unknown
   readonly first_seen: unknown
   readonly last_seen: unknown
+  /** When the oldest job of the group failed first with this error. Null: its events do not show it. */
+  readonly first_failed: unknown
   readonly topics: unknown
   readonly queues: unknown
   /** Part → how many gave up; parts without any are left out. Null: none did. */
@@ -78,7 +80,7 @@ function groupOf(sql: Sql, row: GroupRow): FailureGroup {
     retryingIsExact: !row.beyond,
     failed,
     nextTryAt: sql.time(row.next_try),
-    firstSeen: timeOf(sql, row.first_seen),
+    firstSeen: firstOf(timeOf(sql, row.first_seen), sql.time(row.first_failed)),
     lastSeen: timeOf(sql, row.last_seen),
     topics: (sql.json(row.topics) as string[]).sort(),
     queues: (sql.json(row.queues) as string[]).sort(),
@@ -87,6 +89,8 @@ function groupOf(sql: Sql, row: GroupRow): FailureGroup {
     sample: { jobId: row.sample_id, error },
   }
 }
+
+const firstOf = (seen: Date, failed: Date | null) => (failed !== null && failed < seen ? failed : seen)
 
 /** Whether class or message contains the text, ignoring case. */
 function having(text: string): (group: FailureGroup) => boolean {
@@ -112,7 +116,8 @@ function trendOf(counts: Readonly<Record<string, number>>, retrying: number): nu
  * Jobs that gave up in the requested time are read once, by history_failed, and counted for each combination of
  * columns; groups and trends are built from these few counts. The sample is found in the same index by the moment
  * of the last failure. Whether a group is new is looked up in history_fingerprint, which has the
- * oldest job first.
+ * oldest job first. A requeued job no longer shows its earlier failures, but its events do: when the error was first
+ * seen is looked up in those of the group's oldest job, because its id is the smallest.
  *
  * Retrying jobs are found by jobs_failing, kind by kind, each by one descent from the one before. At
  * most COUNT_IN_ALL entries are counted, the same number of each kind, the next retry is one descent, and 2 × LOOK_AT jobs are read, however many
@@ -135,27 +140,28 @@ export function failuresStatement(dialect: Sql['dialect'], filter: Failed): Frag
     ...(fingerprint === undefined ? [] : [q`h.fingerprint = ${fingerprint}`]),
   ])
   const first = raw(sort === 'largest' ? 'total desc, last_seen desc' : 'last_seen desc')
+  const id = raw(isPostgres ? 'uuid' : 'text')
   const never = raw(`cast(null as ${isPostgres ? 'timestamptz' : 'integer'})`)
   return q`with recursive ${retryingKinds(dialect, filter)},
     c as materialized (
       select coalesce(h.fingerprint, '') as fingerprint, h.topic, h.queue, ${part} as part, count(*) as count,
-        min(h.finished_at) as first_seen, max(h.finished_at) as last_seen
+        min(h.finished_at) as first_seen, max(h.finished_at) as last_seen, min(cast(h.id as text)) as oldest
       from ${by('history_failed')}
       where h.status = 'failed' and h.finished_at >= ${since} and ${where}
       group by coalesce(h.fingerprint, ''), h.topic, h.queue, part),
     g as materialized (
       select fingerprint, cast(sum(retrying) as bigint) as retrying, cast(sum(failed) as bigint) as failed,
         cast(sum(retrying + failed) as bigint) as total, max(beyond) as beyond, min(next_try) as next_try,
-        min(first_seen) as first_seen, max(last_seen) as last_seen, max(last_live) as last_live,
+        min(first_seen) as first_seen, max(last_seen) as last_seen, min(oldest) as oldest, max(last_live) as last_live,
         max(last_failed) as last_failed, ${list}(distinct topic) as topics, ${list}(distinct queue) as queues
       from (
         select fingerprint, topic, queue, 0 as retrying, count as failed, 0 as beyond, ${never} as next_try,
-          first_seen, last_seen, ${never} as last_live, last_seen as last_failed
+          first_seen, last_seen, oldest, ${never} as last_live, last_seen as last_failed
         from c where fingerprint <> ''
         union all
         select fingerprint, topic, queue, case when retrying > n then n else retrying end,
           0, case when retrying > n then 1 else 0 end, next_try,
-          first_seen, last_seen, last_seen, ${never}
+          first_seen, last_seen, oldest, last_seen, ${never}
         from r, most) k
       group by fingerprint
       order by ${first}, fingerprint limit ${limit}),
@@ -173,12 +179,16 @@ export function failuresStatement(dialect: Sql['dialect'], filter: Failed): Frag
           select h.id from ${by('history_failed')}
           where h.status = 'failed' and h.finished_at = g.last_failed and coalesce(h.fingerprint, '') = g.fingerprint
             and ${where}
-          order by cast(h.id as text) desc limit 1) end as failed_id
+          order by cast(h.id as text) desc limit 1) end as failed_id,
+        (select e.created from {events} e where e.job_id = cast(g.oldest as ${id})
+            and case e.type when 'run_failed' then e.data -> 'error' ->> 'fingerprint' = g.fingerprint
+              when 'run_crashed' then g.fingerprint like 'WORKER_CRASHED:%' end
+          order by e.version limit 1) as first_failed
       from g)
     select s.*, t.trend, coalesce(s.live_id, s.failed_id) as sample_id,
       case when s.live_id is null then (select h.last_error from {history} h where h.id = s.failed_id)
         else (select j.last_error from {jobs} j where j.id = s.live_id) end as sample_error,
-      s.first_seen < ${newSince} or (
+      s.first_seen < ${newSince} or s.first_failed < ${newSince} or (
         select 1 from ${by('history_fingerprint')}
         where h.status = 'failed' and h.fingerprint = s.fingerprint
           and h.created < ${newSince} and h.finished_at < ${newSince}
@@ -216,10 +226,11 @@ function retryingKinds(dialect: Sql['dialect'], filter: Failed): Fragment {
         else cast(${COUNT_IN_ALL} / count(*) as bigint) end as n from kinds),
     ends as materialized (${end('asc')} union ${end('desc')}),
     seen as materialized (
-      select fingerprint, queue, topic, min(seen) as first_seen, max(seen) as last_seen
+      select fingerprint, queue, topic, min(seen) as first_seen, max(seen) as last_seen,
+        min(cast(id as text)) as oldest
       from ends group by fingerprint, queue, topic),
     r as materialized (
-      select k.fingerprint, k.queue, k.topic, k.first_seen, k.last_seen,
+      select k.fingerprint, k.queue, k.topic, k.first_seen, k.last_seen, k.oldest,
         (select count(*) from (
           select 1 from ${rows} where ${of('k')} order by x.run_at limit (select n + 1 from most)) few) as retrying,
         (select x.run_at from ${rows} where ${of('k')} and x.run_at > ${now} order by x.run_at limit 1) as next_try
