@@ -84,6 +84,6 @@ describe('from "something is late" to "requeued", and back to bed', () => {
       .click()
     await page.getByRole('button', { name: 'All like this' }).click()
     await page.getByRole('button', { name: /^Cancel 3 retrying/ }).waitFor()
-    expect(await page.getByText('None left').count()).toBe(0)
+    expect(await page.getByText('No such failure').count()).toBe(0)
   })
 })

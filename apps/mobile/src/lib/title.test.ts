@@ -7,8 +7,8 @@ const health = (level: 'good' | 'bad', text: string, states: readonly string[]) 
 it.each([
   [undefined, 'Queues · Oncue'],
   [health('good', 'All good', ['ok', 'idle']), 'Queues · Oncue'],
-  [health('bad', '2 queues late', ['late', 'late', 'ok']), '(2) 2 queues late · Oncue'],
-  [health('bad', 'No worker is alive', ['idle']), 'No worker is alive · Oncue'],
+  [health('bad', '2 queues late', ['late', 'late', 'ok']), '(2) 2 queues late · Queues · Oncue'],
+  [health('bad', 'No worker is alive', ['idle']), 'No worker is alive · Queues · Oncue'],
 ])('begins with what is wrong', (picture, title) => {
   expect(titleOf('Queues', picture, false)).toBe(title)
 })

@@ -57,7 +57,7 @@ describe('a screen', () => {
   it.each([
     ['NETWORK_ERROR', 'The server is not responding', true],
     ['FORBIDDEN', 'No access', false],
-    ['JOB_NOT_FOUND', 'This job is gone', false],
+    ['JOB_NOT_FOUND', 'No such job', false],
     ['NOT_FOUND', 'Incompatible server version', true],
   ] as const)('explains %s as "%s" when it has no data; retry: %s', (code, title, canRetry) => {
     show({ error: new OncueError(code, 'why') })

@@ -6,7 +6,10 @@ it.each([
   ['NETWORK_ERROR', 'The server is not responding', true],
   ['REQUEST_TIMEOUT', 'The server is not responding', true],
   ['FORBIDDEN', 'No access', false],
-  ['JOB_NOT_FOUND', 'This job is gone', false],
+  ['JOB_NOT_FOUND', 'No such job', false],
+  ['ALERT_NOT_FOUND', 'No such alert', false],
+  ['BULK_OPERATION_NOT_FOUND', 'No such bulk operation', false],
+  ['WORKER_NOT_FOUND', 'No such worker', false],
   ['NOT_FOUND', 'Incompatible server version', true],
   ['DATABASE_UNAVAILABLE', 'This did not work', true],
   ['INVALID_INPUT', 'This did not work', false],
@@ -48,6 +51,16 @@ it.each([
 it('says what to do, in the words of the error', () => {
   const { text } = describeProblem(new OncueError('FORBIDDEN', 'A viewer may not do this'))
   expect(text).toMatch(/^A viewer may not do this\. Use a token/)
+})
+
+it('says of another server that it is not Oncue', () => {
+  const problem = describeProblem(new OncueError('NETWORK_ERROR', 'https://oncue.test is not an Oncue API'))
+  expect(problem.title).toBe('This is not Oncue')
+})
+
+it('names no procedure to the person on call', () => {
+  const { text } = describeProblem(new OncueError('BULK_OPERATION_NOT_FOUND', 'There is no bulk operation 1'))
+  expect(text).toBe('Finished ones are kept for 90 days.')
 })
 
 it('says when a job that is gone was enqueued', () => {

@@ -22,7 +22,7 @@ export function describeProblem(error: unknown): Problem {
     case 'NETWORK_ERROR':
     case 'REQUEST_TIMEOUT':
       return {
-        title: 'The server is not responding',
+        title: isSomethingElse(error) ? 'This is not Oncue' : 'The server is not responding',
         text: `${whyUnanswered(error)} ${WHAT_FOLLOWS}`,
         icon: 'offline',
         canRetry: true,
@@ -33,19 +33,13 @@ export function describeProblem(error: unknown): Problem {
     case 'HTTP_DISABLED':
       return { title: 'No access', text: toldBy(error), icon: 'lock', canRetry: false }
     case 'JOB_NOT_FOUND':
-      return {
-        title: 'This job is gone',
-        text: whyGone(error.message),
-        icon: 'remove',
-        canRetry: false,
-      }
+      return missing('job', whyGone(error.message))
     case 'ALERT_NOT_FOUND':
-      return {
-        title: 'This alert is gone',
-        text: 'There is no alert with this id, or it was pruned: resolved alerts are kept for 30 days.',
-        icon: 'remove',
-        canRetry: false,
-      }
+      return missing('alert', 'Resolved alerts are kept for 30 days.')
+    case 'BULK_OPERATION_NOT_FOUND':
+      return missing('bulk operation', 'Finished ones are kept for 90 days.')
+    case 'WORKER_NOT_FOUND':
+      return missing('worker', 'Workers that stopped or were lost are kept for 7 days.')
     case 'NOT_FOUND':
       // Only a procedure can be missing here: everything else has its own not-found error.
       return {
@@ -58,6 +52,13 @@ export function describeProblem(error: unknown): Problem {
       return otherwise(error)
   }
 }
+
+const missing = (what: string, text: string): Problem => ({
+  title: `No such ${what}`,
+  text,
+  icon: 'remove',
+  canRetry: false,
+})
 
 function otherwise(error: OncueError): Problem {
   return {
@@ -73,11 +74,14 @@ const toldBy = ({ message, hint }: OncueError) => `${message}. ${hint}`
 /** True for screens, which are fetched again, and for buttons, whose calls are not. */
 const WHAT_FOLLOWS = 'The app keeps reconnecting, but never resends an action.'
 
-function whyUnanswered({ code, message }: OncueError): string {
+const isSomethingElse = ({ message }: OncueError) => message.includes('is not an Oncue API')
+
+function whyUnanswered(error: OncueError): string {
+  const { code, message } = error
   // On the web the url of the server is a mere path.
   const server = HOME_SERVER?.name ?? (hostOf(/^https?:\/\/\S+/.exec(message)?.[0] ?? '') || 'The server')
   if (code === 'REQUEST_TIMEOUT') return `${server} took too long to respond.`
-  if (message.includes('is not an Oncue API'))
+  if (isSomethingElse(error))
     return `Something other than Oncue responded at ${server}, such as a proxy or a Wi-Fi sign-in page.`
   return `${server} is unreachable.`
 }
@@ -97,7 +101,7 @@ function whyGone(message: string): string {
   const job = jobNamedIn(message)
   return job
     ? `No job ${job.id}: it was enqueued on ${date(job.at)}, and finished jobs are kept for a limited time.`
-    : 'There is no job with this id, or it was pruned: finished jobs are kept for a limited time.'
+    : 'Finished jobs are kept for a limited time.'
 }
 
 const isServerSide = (code: string) => /^(INTERNAL|DATABASE_)/.test(code)

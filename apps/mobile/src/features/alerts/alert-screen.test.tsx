@@ -140,6 +140,6 @@ describe('An alert', () => {
         },
       },
     })
-    expect(await screen.findByText('This alert is gone')).toBeVisible()
+    expect(await screen.findByText('No such alert')).toBeVisible()
   })
 })

@@ -63,7 +63,7 @@ describe('a group of failures', () => {
     })
     expect(await screen.findByRole('heading', { name: 'Retrying' })).toBeVisible()
     expect(screen.getByText(/^in \d\d.s$/)).toBeVisible()
-    expect(screen.queryByText('None left')).toBeNull()
+    expect(screen.queryByText('No such failure')).toBeNull()
     expect(screen.queryByRole('heading', { name: 'Gave up' })).toBeNull()
     expect(screen.queryByLabelText(/^Retry these/)).toBeNull()
     fireEvent.press(screen.getByLabelText('All 2 jobs'))
@@ -72,7 +72,7 @@ describe('a group of failures', () => {
 
   it('says when none is left', async () => {
     const { screen } = await open({ 'jobs.failures': () => [], 'bulkOperations.preview': () => previewOf(0) })
-    expect(await screen.findByText('None left')).toBeVisible()
+    expect(await screen.findByText('No such failure')).toBeVisible()
     fireEvent.press(screen.getByLabelText('Show the last 7 days'))
     expect(await screen.findByText(/in the last 7 days/)).toBeVisible()
   })

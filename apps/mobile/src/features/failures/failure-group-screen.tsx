@@ -168,8 +168,8 @@ function Shown({ group, window, onWindow }: WindowProps & { readonly group: Fail
 function NoneLeft({ window, onWindow }: WindowProps) {
   return (
     <EmptyState
-      title="None left"
-      text={`No job is retrying after this error. Those that gave up in ${WINDOWS[window].words} were retried, deleted or pruned.`}
+      title="No such failure"
+      text={`No job is retrying after this error, and none that gave up in ${WINDOWS[window].words} is left. Retried, deleted and pruned jobs are not listed.`}
       {...(window !== '7d' && {
         action: { label: 'Show the last 7 days', onPress: () => onWindow('7d') },
       })}

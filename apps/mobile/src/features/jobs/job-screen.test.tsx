@@ -245,7 +245,7 @@ describe('a job', () => {
         throw new OncueError('JOB_NOT_FOUND', 'There is no job')
       },
     })
-    expect(await screen.findByText('This job is gone')).toBeVisible()
+    expect(await screen.findByText('No such job')).toBeVisible()
     expect(screen.getByText(/kept for a limited time/)).toBeVisible()
   })
 

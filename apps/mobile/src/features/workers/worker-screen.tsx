@@ -1,10 +1,8 @@
-import { isOncueError } from '@oncue/sdk'
 import type { ReactNode } from 'react'
 import { StyleSheet, View } from 'react-native'
 import { Page } from '../../components/shell/page.tsx'
 import { ReadState } from '../../components/shell/read-state.tsx'
 import { Chip } from '../../components/ui/chip.tsx'
-import { EmptyState } from '../../components/ui/empty-state.tsx'
 import { Fact } from '../../components/ui/fact.tsx'
 import { Row } from '../../components/ui/row.tsx'
 import { type StateName, StateWord } from '../../components/ui/state-word.tsx'
@@ -23,7 +21,6 @@ type Run = WorkerDetails['runs'][number]
 /** One worker: what runs on it now; of one that was lost, what it held and what became of that. */
 export function WorkerScreen({ workerId }: { readonly workerId: string }) {
   const read = useRead(oneWorker(workerId))
-  const isForgotten = isOncueError(read.error, 'WORKER_NOT_FOUND')
   return (
     <Page
       title={read.data?.host ?? 'Worker'}
@@ -31,15 +28,7 @@ export function WorkerScreen({ workerId }: { readonly workerId: string }) {
       onRefresh={() => void read.refetch()}
       {...(read.data && { badge: <StateWord state={stateOf(read.data, serverNow())} /> })}
     >
-      {isForgotten && !read.data ? (
-        <EmptyState
-          icon="workers"
-          title="No such worker"
-          text="Workers that stopped or were lost are kept for 7 days."
-        />
-      ) : (
-        <ReadState read={read}>{(worker) => <Shown worker={worker} />}</ReadState>
-      )}
+      <ReadState read={read}>{(worker) => <Shown worker={worker} />}</ReadState>
     </Page>
   )
 }
