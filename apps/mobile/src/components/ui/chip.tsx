@@ -4,6 +4,7 @@ import { useTheme } from '../../theme/use-theme.ts'
 import { Icon, type IconName } from './icon.tsx'
 import { Pressable } from './pressable.tsx'
 import { Text } from './text.tsx'
+import { useToast } from './toast.tsx'
 
 export interface ChipProps {
   readonly label: string
@@ -12,18 +13,25 @@ export interface ChipProps {
   readonly icon?: IconName
   /** Shows a cross: pressing removes the filter. */
   readonly isRemovable?: boolean
+  /** Why it cannot be used now: it shows a lock, and says so when pressed. */
+  readonly lock?: string | null
 }
 
 /** A filter that is on or off. */
-export function Chip({ label, onPress, isOn = false, icon, isRemovable = false }: ChipProps) {
+export function Chip(props: ChipProps) {
+  const { label, onPress, isOn = false, icon, isRemovable = false, lock = null } = props
   const { colors } = useTheme()
-  const ink = isOn ? 'accent' : 'text'
+  const toast = useToast()
+  const ink = lock !== null ? 'textMuted' : isOn ? 'accent' : 'text'
+  const shown = lock !== null ? 'lock' : icon
   return (
     <Pressable
       role="button"
       aria-pressed={isOn}
       aria-label={isRemovable ? `Remove filter ${label}` : label}
-      onPress={onPress}
+      aria-disabled={lock !== null}
+      {...(lock !== null && { accessibilityHint: lock })}
+      onPress={lock === null ? onPress : () => toast.show({ text: lock, icon: 'lock' })}
       style={styles.target}
     >
       <View
@@ -33,7 +41,7 @@ export function Chip({ label, onPress, isOn = false, icon, isRemovable = false }
           isOn && { borderColor: colors.accent, backgroundColor: colors.accentSoft },
         ]}
       >
-        {icon && <Icon name={icon} size={16} color={ink} />}
+        {shown && <Icon name={shown} size={16} color={ink} />}
         <Text variant="label" color={ink}>
           {label}
         </Text>

@@ -8,7 +8,6 @@ import { Button } from '../../components/ui/button.tsx'
 import { Chip } from '../../components/ui/chip.tsx'
 import { EmptyState } from '../../components/ui/empty-state.tsx'
 import { Text } from '../../components/ui/text.tsx'
-import { useToast } from '../../components/ui/toast.tsx'
 import { number } from '../../lib/format.ts'
 import { useCursor } from '../../lib/use-cursor.ts'
 import { useKeyboard } from '../../lib/use-keyboard.ts'
@@ -37,7 +36,6 @@ export function JobsScreen({ openId }: { readonly openId?: string }) {
   const { selected, ...selection } = useSelection(filter)
   const list = useJobList({ filter, order }, selected !== null)
   const open = useOpenJob(params, openId !== undefined)
-  const toast = useToast()
   const field = useRef<TextInput>(null)
   const [acting, setActing] = useState<Acting | null>(null)
   const begin = (action: Action, which: Acting['ids']) =>
@@ -97,8 +95,9 @@ export function JobsScreen({ openId }: { readonly openId?: string }) {
         {isTable && <Chip label="View" icon="columns" onPress={() => setViewOpen(true)} />}
         {selected !== null && selected !== 'all' && list.total.count > ids.length && (
           <Chip
-            label={`Select all ${all} that match`}
-            onPress={isFiltered ? selection.all : () => toast.show({ text: NO_FILTER, icon: 'filter' })}
+            label={isFiltered ? `Select all ${all} that match` : `Select all ${all}: needs a filter`}
+            lock={isFiltered ? null : NO_FILTER}
+            onPress={selection.all}
           />
         )}
       </Count>
