@@ -65,8 +65,10 @@ it('reads only the beginning of a huge response', async () => {
 
 it('says why there is no response', async () => {
   const url = await serve((request) => request.socket.destroy())
-  await expect(post({ ...sent, url })).rejects.toThrow('ECONNRESET')
-  await expect(post({ ...sent, url: new URL('http://127.0.0.1:1/') })).rejects.toThrow('ECONNREFUSED')
+  await expect(post({ ...sent, url })).rejects.toThrow('connection closed by the other side (ECONNRESET)')
+  await expect(post({ ...sent, url: new URL('http://127.0.0.1:1/') })).rejects.toThrow(
+    'connection refused (ECONNREFUSED)',
+  )
 })
 
 it('can be aborted', async () => {

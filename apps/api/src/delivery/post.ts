@@ -87,7 +87,20 @@ async function readStart(response: IncomingMessage, maxBytes: number): Promise<s
 function faultOf(error: unknown): string {
   if (isOncueError(error)) return error.message
   const { code, message } = error as NodeJS.ErrnoException
-  return code ?? message
+  if (code === undefined) return message
+  const words = FAULTS[code]
+  return words === undefined ? code : `${words} (${code})`
+}
+
+/** What an administrator has to look for. */
+const FAULTS: Readonly<Record<string, string>> = {
+  EAI_AGAIN: 'host name could not be looked up',
+  ECONNREFUSED: 'connection refused',
+  ECONNRESET: 'connection closed by the other side',
+  EHOSTUNREACH: 'host unreachable',
+  ENETUNREACH: 'network unreachable',
+  ENOTFOUND: 'host not found',
+  ETIMEDOUT: 'connection timed out',
 }
 
 /** Seconds; the other form, a date, is hardly used. */

@@ -54,7 +54,7 @@ describe('a queue', () => {
         'queues.explain': ({ queue }) => ({ queue, waiting: 69, reasons, drain }),
       },
     })
-    expect(await screen.findByText('Why is it waiting?')).toBeVisible()
+    expect(await screen.findByText('Why are jobs waiting?')).toBeVisible()
     expect(screen.getByText('All slots are busy (2 of 2)')).toBeVisible()
     expect(screen.getByText(drain.text)).toBeVisible()
     expect(screen.queryByText(/slots busy/)).toBeNull()
@@ -312,7 +312,7 @@ describe('a queue', () => {
   it('locks what a viewer may not do', async () => {
     const { screen } = await renderApp('/queues/mail', { role: 'viewer', answers: ANSWERS })
     fireEvent.press(await screen.findByLabelText('Pause'))
-    expect(await screen.findByText(/Your role is viewer/)).toBeVisible()
+    expect(await screen.findByText(/You are a viewer/)).toBeVisible()
     expect(screen.getByLabelText('Pause for…')).toBeDisabled()
   })
 })

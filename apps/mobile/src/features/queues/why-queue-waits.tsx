@@ -20,7 +20,7 @@ export function WhyQueueWaits({ queue, isWaiting, pace }: WhyQueueWaitsProps) {
     <>
       {drain && <Text color="textMuted">{drain}</Text>}
       {data && data.reasons.length > 0 && (
-        <Section title="Why is it waiting?">
+        <Section title="Why are jobs waiting?">
           <Card>
             {data.reasons.map(({ kind, text }) => (
               <Text key={`${kind} ${text}`}>{text}</Text>

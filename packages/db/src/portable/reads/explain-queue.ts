@@ -73,11 +73,8 @@ function unserved(queue: string, reasons: readonly WaitReason[]): WaitReason[] {
 }
 
 function slotsBusy(slots: number): WaitReason {
-  return {
-    kind: 'slots_busy',
-    text: `All slots are busy (${number(slots)} of ${number(slots)})`,
-    until: null,
-  }
+  const text = `All slots are busy (${number(slots)} of ${number(slots)})`
+  return { kind: 'slots_busy', text, until: null }
 }
 
 interface Pace {
