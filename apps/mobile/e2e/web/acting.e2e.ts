@@ -36,7 +36,7 @@ describe('pausing a queue', () => {
     const pause = page.getByRole('button', { name: 'Pause', exact: true })
     expect(await pause.getAttribute('aria-disabled')).toBe('true')
     await pause.click({ force: true })
-    await page.getByText('Your role is viewer: only an operator can do this.').waitFor()
+    await page.getByText('You are a viewer. Operators and admins can do this.').waitFor()
     expect(await isPaused('mail')).toBe(false)
   })
 })

@@ -53,7 +53,7 @@ describe('an alert', () => {
     const token = await world.tokenOf('viewer', 'onlooker')
     const { page: theirs } = await enter(world, new URL(page.url()).pathname, { token })
     for (const name of ['Acknowledge', 'Snooze'])
-      await expectLocked(theirs, name, 'Your role is viewer: only an operator can do this.')
+      await expectLocked(theirs, name, 'You are a viewer. Operators and admins can do this.')
 
     await page.getByRole('button', { name: 'Acknowledge' }).click()
     await page.getByText('Acknowledged: no more notifications').waitFor()
@@ -134,12 +134,12 @@ describe('a channel', () => {
 describe('a viewer', () => {
   it('reads rules and channels, and sees who may change them', async () => {
     const { page } = await enter(world, '/alerts?view=rules', { token: await world.tokenOf('viewer') })
-    await expectLocked(page, 'Add a rule', 'Your role is viewer: only an admin can do this.')
+    await expectLocked(page, 'Add a rule', 'You are a viewer. Admins can do this.')
     await page.getByRole('link', { name: /^Rule Jobs wait too long/ }).click()
-    await expectLocked(page, 'Save', 'Your role is viewer: only an admin can do this.')
+    await expectLocked(page, 'Save', 'You are a viewer. Admins can do this.')
     await page.getByRole('button', { name: 'Close' }).first().click()
     await page.getByRole('radio', { name: 'Channels' }).click()
-    await expectLocked(page, 'Add a channel', 'Your role is viewer: only an admin can do this.')
+    await expectLocked(page, 'Add a channel', 'You are a viewer. Admins can do this.')
   })
 
   it('never meets a locked button that does not say so yet', async () => {

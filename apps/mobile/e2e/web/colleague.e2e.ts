@@ -33,10 +33,10 @@ it('a bulk operation is found on another screen by a colleague, opened and stopp
   await first.getByRole('button', { name: `Retry these ${MANY}` }).click()
   await first.getByRole('radio', { name: 'Spread over 10 min' }).click()
   await hold(first, /^Hold to retry 120.jobs/)
-  await first.getByRole('heading', { name: `Requeueing ${MANY} jobs` }).waitFor()
+  await first.getByRole('heading', { name: `Retrying ${MANY} jobs` }).waitFor()
 
-  await second.getByRole('link', { name: /^Requeueing \d+ of 120, by night shift$/ }).click()
-  await second.getByRole('heading', { name: `Requeueing ${MANY} jobs` }).waitFor()
+  await second.getByRole('link', { name: /^Retrying \d+ of 120, by night shift$/ }).click()
+  await second.getByRole('heading', { name: `Retrying ${MANY} jobs` }).waitFor()
   expect(new URL(second.url()).pathname).toBe(new URL(first.url()).pathname)
   await second.getByRole('button', { name: 'Stop', exact: true }).click()
   await second.getByText(/^Stopped: requeued \d+$/).waitFor()

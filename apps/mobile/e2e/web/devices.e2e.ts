@@ -52,7 +52,7 @@ describe('a device', () => {
   it('is hidden from a viewer, with the reason', async () => {
     const { page } = await enter(world, '/settings', { token: await world.tokenOf('viewer') })
     await page.getByText('Only operators and admins see the list of devices.').waitFor()
-    await expectLocked(page, 'Pair a device', 'Your role is viewer: only an operator can do this.')
+    await expectLocked(page, 'Pair a device', 'You are a viewer. Operators and admins can do this.')
     expect(await page.getByRole('dialog').count()).toBe(0)
   })
 })

@@ -89,7 +89,7 @@ describe('a gateway that fails, with default retries, is seen to', () => {
     await finger.tap(page.getByRole('radio', { name: 'Try 5 first' }))
     gateway.isUp = true
     await finger.hold(/^Hold to run 24.jobs now/)
-    await page.getByRole('heading', { name: 'Made due 24', exact: true }).waitFor()
+    await page.getByRole('heading', { name: 'Started 24', exact: true }).waitFor()
     await page.getByText('24 completed', { exact: true }).waitFor()
     expect(finger.taps).toBeLessThanOrEqual(most)
 

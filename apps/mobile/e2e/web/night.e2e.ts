@@ -54,7 +54,7 @@ describe('from "something is late" to "requeued", and back to bed', () => {
     await sheet.getByRole('heading', { name: 'Retry 5 jobs?' }).waitFor()
     await sheet.getByText('production').waitFor()
     await hold(page, /^Hold to retry 5.jobs/)
-    await page.getByRole('heading', { name: 'Requeued 5', exact: true }).waitFor()
+    await page.getByRole('heading', { name: 'Retried 5', exact: true }).waitFor()
     expect(new URL(page.url()).pathname).toMatch(/^\/bulk-operations\//)
 
     await page.getByRole('button', { name: 'Now', exact: true }).click()

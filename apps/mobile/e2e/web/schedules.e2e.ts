@@ -71,6 +71,6 @@ it('a viewer reads everything, and sees why actions are locked', async () => {
   await page.getByText('0 3 * * *', { exact: true }).waitFor()
   const pausedBefore = await isPaused()
   for (const name of [pausedBefore ? 'Resume' : 'Pause', 'Run now…'])
-    await expectLocked(page, name, 'Your role is viewer: only an operator can do this.')
+    await expectLocked(page, name, 'You are a viewer. Operators and admins can do this.')
   expect(await isPaused()).toBe(pausedBefore)
 })

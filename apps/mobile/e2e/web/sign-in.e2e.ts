@@ -93,7 +93,7 @@ describe('the shell', () => {
     const { page } = await visit(world)
     await signIn(page)
     await page.getByText('Live', { exact: true }).click()
-    await page.getByText('Paused by you').click()
+    await page.getByText('Updates paused').click()
     await page.getByText('Live', { exact: true }).waitFor()
   })
 

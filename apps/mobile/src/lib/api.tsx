@@ -139,8 +139,8 @@ export function useLock(access: 'act' | 'admin' | 'edit' | 'enqueue' = 'act'): s
   const { phase } = useConnectionState()
   if (phase === 'offline') return 'You are offline. Actions are disabled until you reconnect.'
   if (me && !me.may.includes(access)) {
-    const needed = access === 'admin' || access === 'edit' ? 'an admin' : 'an operator'
-    return `${me.role ? `Your role is ${me.role}` : 'You are not signed in'}: only ${needed} can do this.`
+    const needed = access === 'admin' || access === 'edit' ? 'Admins' : 'Operators and admins'
+    return `${me.role ? `You are ${/^[ao]/.test(me.role) ? 'an' : 'a'} ${me.role}` : 'You are not signed in'}. ${needed} can do this.`
   }
   return null
 }

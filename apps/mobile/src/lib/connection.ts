@@ -165,6 +165,6 @@ export function describeConnection({ phase, dataAt }: ConnectionState, time: (at
     case 'offline':
       return dataAt ? `Offline, data from ${time(dataAt)}` : 'Offline'
     case 'paused':
-      return 'Paused by you'
+      return 'Updates paused'
   }
 }

@@ -89,6 +89,15 @@ describe('durations', () => {
     expect(plain(format.until(new Date(later(250_000)), later(0)))).toBe('in 4 min 10 s')
     expect(format.until(then, later(5_000))).toBe('now')
   })
+
+  it.each([
+    [400, 'in 1 s'],
+    [40_400, 'in 40 s'],
+    [3_462_000, 'in 58 min'],
+    [3_590_000, 'in 1 h'],
+  ])('%i ms ahead are rounded to one unit: %s', (ms, words) => {
+    expect(plain(format.untilAbout(new Date(later(ms)), later(0)))).toBe(words)
+  })
 })
 
 describe('moments', () => {

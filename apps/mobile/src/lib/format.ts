@@ -87,6 +87,14 @@ export function until(to: Date, now: number): string {
   return `in ${duration(Math.floor(ms / SECOND) * SECOND)}`
 }
 
+/** `in 4 min`, in one unit, rounded as the API rounds the reasons for a wait. */
+export function untilAbout(to: Date, now: number): string {
+  const ms = to.getTime() - now
+  const unit =
+    [SECOND, MINUTE, HOUR].find((size, at, all) => Math.round(ms / size) < (all[at + 1] ?? DAY) / size) ?? DAY
+  return `in ${duration(Math.max(1, Math.round(ms / unit)) * unit)}`
+}
+
 /** `03:12`, for places that name the zone beside it: an axis, a list of times. */
 export function clock(at: Date): string {
   const { hours, minutes } = readTime(at)

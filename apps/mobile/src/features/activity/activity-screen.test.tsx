@@ -18,9 +18,9 @@ describe('Activity', () => {
       count: 312,
     })
     const { screen } = await renderApp('/activity', { answers: { 'audit.list': () => page(entry) } })
-    expect(await screen.findByText(/^Started to retry 312.jobs$/)).toBeVisible()
+    expect(await screen.findByText(/^Started retrying 312.jobs$/)).toBeVisible()
     expect(screen.getByText('failed jobs in mail')).toBeVisible()
-    expect(screen.getByText('by The phone of Ada · a paired device')).toBeVisible()
+    expect(screen.getByText('by The phone of Ada, from a paired device')).toBeVisible()
   })
 
   it('is filtered by subject, and says when nothing matches', async () => {

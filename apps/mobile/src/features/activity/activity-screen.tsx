@@ -126,7 +126,7 @@ function EntryRow({ entry, onPress }: { readonly entry: Entry; readonly onPress:
   const told = target === '' ? deed : `${deed}, ${target}`
   return (
     <Row
-      label={`${who} ${told}, from ${deviceOf(entry)}, ${ago(at, serverNow())}`}
+      label={`${who} ${told}, ${deviceOf(entry)}, ${ago(at, serverNow())}`}
       onPress={onPress}
       trailing={
         <Text variant="small" color="textMuted">
@@ -137,7 +137,7 @@ function EntryRow({ entry, onPress }: { readonly entry: Entry; readonly onPress:
       <Text variant="heading">{deed.charAt(0).toUpperCase() + deed.slice(1)}</Text>
       {target !== '' && <Text variant="label">{target}</Text>}
       <Text variant="small" color="textMuted">
-        {`by ${who} · ${deviceOf(entry)}`}
+        {`by ${who}, ${deviceOf(entry)}`}
       </Text>
     </Row>
   )

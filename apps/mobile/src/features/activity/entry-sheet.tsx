@@ -35,7 +35,7 @@ export function EntrySheet({ entry, onClose, onFilter }: EntrySheetProps) {
     >
       <Fact name="When" value={moment(at)} />
       {reason !== null && <Fact name="Reason" value={reason} />}
-      {from !== ip && <Fact name="From" value={from} />}
+      {from !== `from ${ip}` && <Fact name="Access" value={from} />}
       {ip !== null && <Fact name="Address" value={ip} />}
       {count !== null && reason === null && <Fact name="How many" value={number(count)} />}
       <Fact name="Action" value={action} />

@@ -14,21 +14,18 @@ describe('an audit entry as a sentence', () => {
       'retried 1 job of mail with another payload',
     ],
     ['jobs.enqueue', { topic: 'mail_digest', ids: ['a'] }, 1, 'enqueued 1 job of mail_digest'],
-    ['bulkOperations.run', { action: 'requeue' }, 312, 'started to retry 312 jobs'],
+    ['bulkOperations.run', { action: 'requeue' }, 312, 'started retrying 312 jobs'],
     ['bulkOperations.end', { action: 'requeue' }, 309, 'retried 309 jobs in bulk'],
     ['bulkOperations.stop', { action: 'cancel' }, 12, 'stopped a bulk operation after 12 jobs'],
     ['alerts.ack', { id: 'a' }, 1, 'acknowledged an alert'],
     ['alerts.updateRule', { id: 'a' }, 1, 'changed a rule'],
+    ['alerts.createRule', { name: 'within a minute' }, 1, 'added rule “within a minute”'],
+    ['pairings.exchange', { name: 'The phone' }, 1, 'paired device “The phone”'],
     ['session.create', { id: 'a' }, 1, 'signed in'],
     ['session.refused', { reason: 'UNAUTHORIZED' }, 0, 'failed to sign in'],
     ['pairings.refused', { reason: 'PAIRING_REFUSED' }, 0, 'entered a wrong pairing code'],
-    [
-      'tokens.revoke',
-      { id: 't', name: 'laptop', devices: 2 },
-      1,
-      'revoked the token laptop and its 2 devices',
-    ],
-    ['tokens.revoke', { id: 't', name: 'ci', devices: 0 }, 1, 'revoked the token ci'],
+    ['tokens.revoke', { id: 't', name: 'laptop', devices: 2 }, 1, 'revoked token “laptop” and its 2 devices'],
+    ['tokens.revoke', { id: 't', name: 'ci', devices: 0 }, 1, 'revoked token “ci”'],
     ['tokens.revoke', { id: 't', devices: 1 }, 1, 'revoked a token and its 1 device'],
     ['moons.land', null, null, 'moons.land'],
   ])('%s', (action, target, many, words) => {
@@ -75,20 +72,20 @@ describe('the device of an audit entry', () => {
   const actor = (kind: string) => ({ id: 'a', name: 'ada', kind })
 
   it('is the browser of a session', () => {
-    expect(deviceOf({ actor: actor('session'), userAgent: agent, ip: null })).toBe('Chrome on Linux')
+    expect(deviceOf({ actor: actor('session'), userAgent: agent, ip: null })).toBe('from Chrome on Linux')
   })
 
   it('is the address of a caller without credentials', () => {
     const anonymous = { actor: actor('anonymous'), ip: '10.0.0.7' }
-    expect(deviceOf({ ...anonymous, userAgent: null })).toBe('10.0.0.7')
-    expect(deviceOf({ ...anonymous, userAgent: agent })).toBe('10.0.0.7, Chrome on Linux')
-    expect(deviceOf({ ...anonymous, userAgent: null, ip: null })).toBe('an unknown address')
+    expect(deviceOf({ ...anonymous, userAgent: null })).toBe('from 10.0.0.7')
+    expect(deviceOf({ ...anonymous, userAgent: agent })).toBe('from 10.0.0.7, Chrome on Linux')
+    expect(deviceOf({ ...anonymous, userAgent: null, ip: null })).toBe('from an unknown address')
   })
 
   it('is the kind of credential where nothing else is known', () => {
-    expect(deviceOf({ actor: actor('jwt'), userAgent: null, ip: null })).toBe('a JWT')
-    expect(deviceOf({ actor: actor('token'), userAgent: 'node', ip: null })).toBe('a token')
-    expect(deviceOf({ actor: actor('device'), userAgent: null, ip: null })).toBe('a paired device')
+    expect(deviceOf({ actor: actor('jwt'), userAgent: null, ip: null })).toBe('with a JWT')
+    expect(deviceOf({ actor: actor('token'), userAgent: 'node', ip: null })).toBe('with a token')
+    expect(deviceOf({ actor: actor('device'), userAgent: null, ip: null })).toBe('from a paired device')
   })
 })
 

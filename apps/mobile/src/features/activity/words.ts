@@ -20,13 +20,13 @@ export const GROUPS = {
 /** The verb, and which part of the target it was done to. */
 const ACTIONS: Readonly<Record<string, readonly [verb: string, of?: string]>> = {
   'alerts.ack': ['acknowledged an alert'],
-  'alerts.createRule': ['added the rule', 'name'],
+  'alerts.createRule': ['added a rule', 'name'],
   'alerts.deleteRule': ['deleted a rule'],
   'alerts.snooze': ['snoozed an alert'],
   'alerts.unack': ['unacknowledged an alert'],
   'alerts.unsnooze': ['unsnoozed an alert'],
   'alerts.updateRule': ['changed a rule', 'name'],
-  'channels.create': ['added the channel', 'name'],
+  'channels.create': ['added a channel', 'name'],
   'channels.delete': ['removed a channel'],
   'channels.test': ['tested a channel'],
   'channels.update': ['changed a channel', 'name'],
@@ -35,23 +35,23 @@ const ACTIONS: Readonly<Record<string, readonly [verb: string, of?: string]>> = 
   'devices.revoke': ['revoked a device'],
   'devices.testPush': ['sent itself a test notification'],
   'pairings.create': ['created a pairing code for', 'role'],
-  'pairings.exchange': ['paired the device', 'name'],
+  'pairings.exchange': ['paired a device', 'name'],
   'pairings.refused': ['entered a wrong pairing code'],
   'queues.configure': ['configured', 'queue'],
   'queues.limit': ['changed the limit of', 'queue'],
   'queues.pause': ['paused', 'queue'],
   'queues.resume': ['resumed', 'queue'],
-  'schedules.pause': ['paused the schedule', 'name'],
-  'schedules.remove': ['removed the schedule', 'name'],
-  'schedules.resume': ['resumed the schedule', 'name'],
-  'schedules.runNow': ['ran the schedule', 'name'],
-  'schedules.save': ['saved the schedule', 'name'],
+  'schedules.pause': ['paused a schedule', 'name'],
+  'schedules.remove': ['removed a schedule', 'name'],
+  'schedules.resume': ['resumed a schedule', 'name'],
+  'schedules.runNow': ['ran a schedule', 'name'],
+  'schedules.save': ['saved a schedule', 'name'],
   'session.create': ['signed in'],
   'session.end': ['signed out'],
   'session.refused': ['failed to sign in'],
   'settings.set': ['changed settings'],
-  'tokens.create': ['created the token', 'name'],
-  'tokens.revoke': ['revoked the token', 'name'],
+  'tokens.create': ['created a token', 'name'],
+  'tokens.revoke': ['revoked a token', 'name'],
 }
 
 const JOBS: Readonly<Record<string, string>> = {
@@ -76,7 +76,12 @@ const DONE: Readonly<Record<string, string>> = {
   run_now: 'ran',
 }
 
-const TO_DO: Readonly<Record<string, string>> = { requeue: 'retry', run_now: 'run' }
+const DOING: Readonly<Record<string, string>> = {
+  cancel: 'cancelling',
+  delete: 'deleting',
+  requeue: 'retrying',
+  run_now: 'running',
+}
 
 /** "paused mail", "retried 312 jobs"; an action that this app does not know stays as it is written. */
 export function deedOf({ action, target, count: many }: Pick<Entry, 'action' | 'target' | 'count'>): string {
@@ -86,23 +91,24 @@ export function deedOf({ action, target, count: many }: Pick<Entry, 'action' | '
   if (action.startsWith('bulkOperations.')) return bulkDeed(action, target, many ?? 0)
   if (action === 'tokens.revoke') return revokeDeed(target)
   const [verb = action, of] = ACTIONS[action] ?? []
-  return verb + (of === undefined ? '' : about(target, of, ''))
+  const value = of === undefined ? undefined : part(target, of)
+  if (value === undefined) return verb
+  return of === 'name' ? `${verb.replace(' a ', ' ')} “${value}”` : `${verb} ${value}`
 }
 
 function bulkDeed(action: string, target: unknown, many: number): string {
   const verb = part(target, 'action')
   const jobs = count(many, 'job')
   if (action === 'bulkOperations.end') return `${DONE[verb ?? ''] ?? 'ended'} ${jobs} in bulk`
-  const what = `to ${TO_DO[verb ?? ''] ?? verb ?? 'act on'}`
   return action === 'bulkOperations.stop'
     ? `stopped a bulk operation after ${jobs}`
-    : `started ${what} ${jobs}`
+    : `started ${DOING[verb ?? ''] ?? 'acting on'} ${jobs}`
 }
 
 function revokeDeed(target: unknown): string {
   const name = part(target, 'name')
   const devices = Number(part(target, 'devices') ?? 0)
-  const token = name === undefined ? 'a token' : `the token ${name}`
+  const token = name === undefined ? 'a token' : `token “${name}”`
   return `revoked ${token}${devices > 0 ? ` and its ${count(devices, 'device')}` : ''}`
 }
 
@@ -196,10 +202,10 @@ export function reasonOf({ action, target }: Pick<Entry, 'action' | 'target'>): 
 }
 
 const KINDS: Readonly<Record<string, string>> = {
-  device: 'a paired device',
-  jwt: 'a JWT',
-  session: 'a browser',
-  token: 'a token',
+  device: 'from a paired device',
+  jwt: 'with a JWT',
+  session: 'from a browser',
+  token: 'with a token',
 }
 
 /** Browsers by their mark in the user agent. The first match counts: Edge also claims to be Chrome and Safari. */
@@ -209,11 +215,13 @@ const SYSTEMS = {
   ...{ Windows: 'Windows', 'Mac OS': 'Mac', Linux: 'Linux' },
 }
 
-/** "Firefox on Linux", "a paired device"; without credentials only the address is known. */
+/** "from Firefox on Linux", "with a token"; without credentials only the address is known. */
 export function deviceOf({ actor, userAgent, ip }: Pick<Entry, 'actor' | 'userAgent' | 'ip'>): string {
-  const kind = actor.kind === 'anonymous' ? (ip ?? 'an unknown address') : (KINDS[actor.kind] ?? actor.kind)
+  const kind =
+    actor.kind === 'anonymous' ? `from ${ip ?? 'an unknown address'}` : (KINDS[actor.kind] ?? actor.kind)
   const named = (names: object) => Object.entries(names).find(([sign]) => userAgent?.includes(sign))?.[1]
   const place = [named(BROWSERS), named(SYSTEMS)].filter((word) => word !== undefined).join(' on ')
   if (place === '') return kind
-  return actor.kind === 'session' ? place : `${kind}, ${place}`
+  if (actor.kind === 'session') return `from ${place}`
+  return actor.kind === 'token' || actor.kind === 'jwt' ? `${kind} from ${place}` : `${kind}, ${place}`
 }

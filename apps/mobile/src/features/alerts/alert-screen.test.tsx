@@ -66,7 +66,7 @@ describe('An alert', () => {
         'queues.explain': ({ queue }) => ({ queue, waiting: 9, reasons, drain: null }),
       },
     })
-    expect(await screen.findByText('Why is it waiting?')).toBeVisible()
+    expect(await screen.findByText('Why are jobs waiting?')).toBeVisible()
     expect(screen.getByText(text)).toBeVisible()
   })
 
@@ -121,7 +121,7 @@ describe('An alert', () => {
     const { answers, said } = answersFor()
     const { screen } = await renderApp(`/alerts/${ID}`, { role: 'viewer', answers })
     fireEvent.press(await screen.findByLabelText('Acknowledge'))
-    expect(await screen.findByText('Your role is viewer: only an operator can do this.')).toBeVisible()
+    expect(await screen.findByText('You are a viewer. Operators and admins can do this.')).toBeVisible()
     expect(said).toEqual([])
   })
 

@@ -191,7 +191,7 @@ describe('Rules', () => {
       role: 'operator',
       answers: { 'alerts.rules': () => [ruleOf(RULE)] },
     })
-    expect(await screen.findByText('Your role is operator: only an admin can do this.')).toBeVisible()
+    expect(await screen.findByText('You are an operator. Admins can do this.')).toBeVisible()
     expect(screen.getByLabelText('Add a rule')).toBeDisabled()
   })
 })
@@ -209,7 +209,7 @@ describe('Channels', () => {
       },
     })
     expect(await screen.findByText(/^Last delivered .* ago/)).toBeVisible()
-    expect(screen.getByText(/^Failing since .*: answered 500; last delivered/)).toBeVisible()
+    expect(screen.getByText(/^Failing for .*: answered 500; last delivered/)).toBeVisible()
   })
 
   it('are tested, and show the result', async () => {

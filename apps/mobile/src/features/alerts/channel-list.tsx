@@ -8,7 +8,7 @@ import { Row } from '../../components/ui/row.tsx'
 import { Text } from '../../components/ui/text.tsx'
 import { useLock, useRead } from '../../lib/api.tsx'
 import { serverNow } from '../../lib/clock.ts'
-import { ago } from '../../lib/format.ts'
+import { age, ago } from '../../lib/format.ts'
 import { space } from '../../theme/tokens.ts'
 import { ChannelSheet } from './channel-sheet.tsx'
 import { NewChannelSheet } from './new-channel-sheet.tsx'
@@ -40,7 +40,7 @@ export function ChannelList() {
         empty={{
           icon: 'snooze',
           title: 'No channels yet',
-          text: 'Alerts appear only in the app. Add a webhook or Slack, or turn on notifications on a paired phone.',
+          text: 'Alerts appear only in the app. Add a channel, or turn on notifications on a paired phone.',
         }}
       >
         {(channels) =>
@@ -92,7 +92,7 @@ function deliveryOf({ lastDelivered, failingSince, lastError }: Channel): string
   const now = serverNow()
   const last = lastDelivered ? `last delivered ${ago(lastDelivered, now)}` : 'nothing delivered yet'
   if (!failingSince) return last.charAt(0).toUpperCase() + last.slice(1)
-  return `Failing since ${ago(failingSince, now)}${lastError ? `: ${lastError}` : ''}; ${last}`
+  return `Failing for ${age(failingSince, now)}${lastError ? `: ${lastError}` : ''}; ${last}`
 }
 
 const styles = StyleSheet.create({ foot: { padding: space.l, gap: space.s } })

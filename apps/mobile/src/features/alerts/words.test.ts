@@ -7,7 +7,8 @@ describe('a rule in words', () => {
   it.each([
     ['oldest_waiting', 300, 60, 'the oldest job waits longer than 5 min, for 1 min'],
     ['failure_rate', 0.1, 120, '10% or more of runs fail within 15 min, for 2 min'],
-    ['no_workers', 0, 60, 'at most 0 workers alive, for 1 min'],
+    ['no_workers', 0, 60, 'no worker is alive for 1 min'],
+    ['no_workers', 2, 60, 'at most 2 workers alive, for 1 min'],
     ['stalled', 1, 300, '1 job or more wait and none finishes, for 5 min'],
     ['paused', 3_600, 0, 'paused for more than 1 h'],
     ['paused', 0, 0, 'paused for more than 0 s'],

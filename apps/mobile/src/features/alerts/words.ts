@@ -67,9 +67,9 @@ export function conditionOf({
   threshold,
   forSeconds,
 }: Pick<Rule, 'kind' | 'threshold' | 'forSeconds'>) {
-  return (
-    KINDS[kind].condition(limitOf(kind, threshold)) + (forSeconds === 0 ? '' : `, for ${seconds(forSeconds)}`)
-  )
+  const held = forSeconds === 0 ? '' : `for ${seconds(forSeconds)}`
+  if (kind === 'no_workers' && threshold === 0) return `no worker is alive ${held}`.trim()
+  return [KINDS[kind].condition(limitOf(kind, threshold)), held].filter(Boolean).join(', ')
 }
 
 export function limitOf(kind: Kind, threshold: number): string {

@@ -28,7 +28,7 @@ describe('a bulk operation', () => {
       'bulkOperations.get': () => bulkOperationOf(),
       'bulkOperations.watch': () => messages(bulkOperationOf({ done: 150 }), finished),
     })
-    expect(await screen.findByText('Requeued 309, skipped 3 (already waiting or running)')).toBeVisible()
+    expect(await screen.findByText('Retried 309, skipped 3 (already waiting or running)')).toBeVisible()
     expect(screen.getByLabelText('309 requeued')).toBeVisible()
     expect(screen.getByLabelText('Back to the failure')).toBeVisible()
     expect(screen.queryByLabelText('Stop')).toBeNull()
@@ -42,7 +42,7 @@ describe('a bulk operation', () => {
         throw new OncueError('NETWORK_ERROR', 'no stream')
       },
     })
-    expect(await screen.findByText(/^Requeued 309/, {}, { timeout: 10_000 })).toBeVisible()
+    expect(await screen.findByText(/^Retried 309/, {}, { timeout: 10_000 })).toBeVisible()
   })
 
   it('is stopped at once, and says what stays done', async () => {
@@ -67,7 +67,7 @@ describe('a bulk operation', () => {
       'viewer',
     )
     fireEvent.press(await screen.findByLabelText('Stop'))
-    expect(await screen.findByText(/Your role is viewer/)).toBeVisible()
+    expect(await screen.findByText(/You are a viewer/)).toBeVisible()
   })
 
   it('that failed says why', async () => {
@@ -97,7 +97,7 @@ describe('a bulk operation', () => {
       'bulkOperations.get': () => finished,
       'bulkOperations.list': () => ({ items: [finished, other], nextCursor: null }),
     })
-    expect(await screen.findByText('Requeued 7')).toBeVisible()
+    expect(await screen.findByText('Retried 7')).toBeVisible()
   })
 
   it('shows the outcomes of its jobs, also after it has ended', async () => {

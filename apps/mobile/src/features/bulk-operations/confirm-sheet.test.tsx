@@ -38,7 +38,7 @@ describe('the sheet before a bulk operation', () => {
     fireEvent.press(screen.getByLabelText('Close'))
     expect(screen.getByText('Retry 12 jobs?')).toBeVisible()
     await act(async () => release())
-    expect(await screen.findByText('Requeued 12')).toBeVisible()
+    expect(await screen.findByText('Retried 12')).toBeVisible()
     expect(app.getPathname()).toMatch(/^\/bulk-operations\//)
   })
 

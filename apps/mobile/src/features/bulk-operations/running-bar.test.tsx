@@ -16,7 +16,7 @@ describe('the bar while a bulk operation runs', () => {
     'is on %s, for colleagues too, and opens it',
     async (path) => {
       const { app, screen } = await renderApp(path, { answers: page([running]) })
-      fireEvent.press(await screen.findByLabelText('Requeueing 225 of 5,000, by Grace'))
+      fireEvent.press(await screen.findByLabelText('Retrying 225 of 5,000, by Grace'))
       expect(app.getPathname()).toBe(`/bulk-operations/${BULK_OPERATION_ID}`)
     },
   )

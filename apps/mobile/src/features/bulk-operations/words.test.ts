@@ -17,19 +17,19 @@ const base = { action: 'requeue', total: 312, totalIsExact: true, done: 309, ski
 
 describe('how a bulk operation went, in words', () => {
   it.each([
-    [{}, 'requeued 309'],
-    [{ skipped: { INVALID_STATE: 3 } }, 'requeued 309, skipped 3 (already waiting or running)'],
-    [{ skipped: { JOB_NOT_FOUND: 1, CHANGED: 2 } }, 'requeued 309, skipped 3'],
+    [{}, 'retried 309'],
+    [{ skipped: { INVALID_STATE: 3 } }, 'retried 309, skipped 3 (already waiting or running)'],
+    [{ skipped: { JOB_NOT_FOUND: 1, CHANGED: 2 } }, 'retried 309, skipped 3'],
     [{ action: 'cancel', skipped: { INVALID_STATE: 3 } }, 'cancelled 309, skipped 3 (already finished)'],
   ] as const)('%j: %s', (differs, words) => {
     expect(outcomeInWords({ ...base, status: 'completed', ...differs })).toBe(words)
   })
 
   it.each([
-    ['running', 'Requeueing 312 jobs'],
-    ['completed', 'Requeued 309'],
-    ['stopped', 'Stopped: requeued 309 of 312'],
-    ['failed', 'Failed: requeued 309 of 312'],
+    ['running', 'Retrying 312 jobs'],
+    ['completed', 'Retried 309'],
+    ['stopped', 'Stopped: retried 309 of 312'],
+    ['failed', 'Failed: retried 309 of 312'],
   ] as const)('%s: %s', (status, words) => {
     expect(headlineOf({ ...base, status })).toBe(words)
   })
@@ -74,7 +74,7 @@ describe('a bulk operation that watches its jobs', () => {
   const running = { action: 'requeue', status: 'running', total: 5_000, totalIsExact: true } as const
 
   it('says in the bar how far it is', () => {
-    expect(barInWords({ ...running, done: 225, skipped: {} })).toBe('Requeueing 225 of 5,000')
+    expect(barInWords({ ...running, done: 225, skipped: {} })).toBe('Retrying 225 of 5,000')
     expect(barInWords({ ...running, status: 'canary', done: 5, skipped: {} })).toBe('Trying 5 of 5,000 first')
   })
 

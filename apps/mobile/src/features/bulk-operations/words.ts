@@ -5,10 +5,10 @@ export type BulkOperation = Outputs['bulkOperations']['get']
 export type Action = BulkOperation['action']
 export type Filter = Inputs['bulkOperations']['preview']['filter']
 
-/** Buttons say "retry"; results say "requeued". */
+/** One verb each, from the button to the result. */
 export const VERBS = {
-  requeue: { verb: 'Retry', doing: 'Requeueing', done: 'requeued' },
-  run_now: { verb: 'Run now', doing: 'Making due', done: 'made due' },
+  requeue: { verb: 'Retry', doing: 'Retrying', done: 'retried' },
+  run_now: { verb: 'Run now', doing: 'Starting', done: 'started' },
   cancel: { verb: 'Cancel', doing: 'Cancelling', done: 'cancelled' },
   delete: { verb: 'Delete', doing: 'Deleting', done: 'deleted' },
 } as const satisfies Record<Action, object>
@@ -56,7 +56,7 @@ export function isGoingOn({ status }: Pick<BulkOperation, 'status'>): boolean {
   return status === 'running' || status === 'canary'
 }
 
-/** "requeued 309, skipped 3 (already waiting or running)". */
+/** "retried 309, skipped 3 (already waiting or running)". */
 export function outcomeInWords({ action, done, skipped }: Outcome): string {
   const parts = [`${VERBS[action].done} ${number(done)}`]
   const reasons = Object.entries(skipped)
@@ -89,7 +89,7 @@ export function headlineOf(operation: Outcome): string {
   }
 }
 
-/** "Requeueing 225 of 5,000", in the bar on every screen. */
+/** "Retrying 225 of 5,000", in the bar on every screen. */
 export function barInWords(operation: Progress): string {
   const { action, status, done, total, totalIsExact } = operation
   if (status === 'canary') return `Trying ${number(done)} of ${many(total, totalIsExact)} first`

@@ -82,7 +82,7 @@ describe('a group of failures', () => {
     const retry = await screen.findByLabelText('Retry these 12')
     expect(retry).toBeDisabled()
     fireEvent.press(retry)
-    expect(await screen.findByText('Your role is viewer: only an operator can do this.')).toBeVisible()
+    expect(await screen.findByText('You are a viewer. Operators and admins can do this.')).toBeVisible()
     expect(screen.queryByText('Retry 12 jobs?')).toBeNull()
   })
 })
@@ -101,7 +101,7 @@ describe('retrying a group', () => {
     expect(screen.getByText('failed jobs with SmtpTimeout, digest')).toBeVisible()
     fireEvent.press(screen.getByLabelText('Spread over 10 min'))
     fireEvent.press(screen.getByLabelText(/^Retry 12.jobs$/))
-    expect(await screen.findByText('Requeued 12')).toBeVisible()
+    expect(await screen.findByText('Retried 12')).toBeVisible()
     expect(app.getPathname()).toBe(`/bulk-operations/${BULK_OPERATION_ID}`)
     expect(sent).toEqual([
       {
@@ -149,7 +149,7 @@ describe('retrying a group', () => {
     expect(await screen.findByText('64 match now, 12 when you looked')).toBeVisible()
     fireEvent.press(screen.getByLabelText('Check again'))
     fireEvent.press(await screen.findByLabelText(/^Retry 64.jobs$/))
-    expect(await screen.findByText('Requeued 64')).toBeVisible()
+    expect(await screen.findByText('Retried 64')).toBeVisible()
     expect(new Set(keys).size).toBe(2)
   })
 
@@ -168,7 +168,7 @@ describe('retrying a group', () => {
     expect(await screen.findByText('The server is not responding')).toBeVisible()
     await act(() => jest.advanceTimersByTimeAsync(15_000))
     fireEvent.press(screen.getByLabelText(/^Retry 12.jobs$/))
-    expect(await screen.findByText('Requeued 12')).toBeVisible()
+    expect(await screen.findByText('Retried 12')).toBeVisible()
     expect(sent).toHaveLength(2)
     expect(sent[1]).toEqual(sent[0])
   })

@@ -62,7 +62,7 @@ export function FailureGroupScreen({ fingerprint }: { readonly fingerprint: stri
             {!isNoneLeft && (
               <>
                 <Button
-                  label={failed ? `Retry these ${many(failed.count, failed.countIsExact)}` : 'Retry these'}
+                  label={retryLabel(failed)}
                   icon="requeue"
                   variant="primary"
                   lock={lock}
@@ -73,7 +73,11 @@ export function FailureGroupScreen({ fingerprint }: { readonly fingerprint: stri
             )}
             {isRetrying && (
               <Button
-                label={`Run ${many(retrying.count, retrying.countIsExact)} retrying now`}
+                label={
+                  retrying.count === 1
+                    ? 'Run retrying job now'
+                    : `Run ${many(retrying.count, retrying.countIsExact)} retrying now`
+                }
                 icon="runNow"
                 variant={isNoneLeft ? 'primary' : 'secondary'}
                 lock={lock}
@@ -83,7 +87,11 @@ export function FailureGroupScreen({ fingerprint }: { readonly fingerprint: stri
             )}
             {isRetrying && (
               <Button
-                label={`Cancel ${many(retrying.count, retrying.countIsExact)} retrying`}
+                label={
+                  retrying.count === 1
+                    ? 'Cancel retrying job'
+                    : `Cancel ${many(retrying.count, retrying.countIsExact)} retrying`
+                }
                 icon="cancel"
                 lock={lock}
                 hint="Jobs that failed like this and will be retried automatically"
@@ -116,6 +124,11 @@ export function FailureGroupScreen({ fingerprint }: { readonly fingerprint: stri
       )}
     </Page>
   )
+}
+
+function retryLabel(failed: FailedJobs | undefined): string {
+  if (failed?.count === 1) return 'Retry 1 job'
+  return failed ? `Retry these ${many(failed.count, failed.countIsExact)}` : 'Retry these'
 }
 
 const isOfRetrying = (action: Action) => action === 'cancel' || action === 'run_now'

@@ -30,7 +30,7 @@ export const COLUMNS: readonly Column[] = [
   { id: 'queue', label: 'Queue', width: 108, large: 180, isUsual: true },
   { id: 'error', label: 'Error', width: 116, large: 280, grows: true, isUsual: true },
   { id: 'next', label: 'Due', width: 104, large: 128, isUsual: true },
-  { id: 'attempts', label: 'Attempts', width: 84, large: 100, isUsual: true },
+  { id: 'attempts', label: 'Runs', width: 84, large: 100, isUsual: true },
   { id: 'duration', label: 'Duration', width: 96, large: 120, isUsual: true },
   { id: 'meta', label: 'Meta', width: 116, large: 280, grows: true, isUsual: false },
 ]

@@ -125,13 +125,19 @@ const NOT_EDITABLE = 'Only finished jobs and jobs that wait for their retry can 
 const canEdit = ({ status, lastError }: JobDetails) =>
   isFinished(status) || (status === 'pending' && lastError !== null)
 
+const ENDED = {
+  completed: 'This job has already completed.',
+  failed: 'This job has already failed.',
+  cancelled: 'This job was already cancelled.',
+} as const
+
 /** Why an action makes no sense for a job as it is; null: go ahead. */
 function reasonAgainst(action: Action, { status, cancelAt }: JobDetails): string | null {
   const word = STATES[status].word.toLowerCase()
   if (action === 'requeue')
     return isFinished(status) ? null : `Only finished jobs can be retried: this one is ${word}.`
   if (action === 'cancel') {
-    if (isFinished(status)) return `Nothing to cancel: this job is ${word}.`
+    if (isFinished(status)) return ENDED[status]
     return cancelAt === null ? null : 'A stop was already requested.'
   }
   const canDelete = status === 'pending' || status === 'failed'

@@ -3,9 +3,10 @@ import { StyleSheet, View } from 'react-native'
 import { CopyButton } from '../../components/ui/copy-button.tsx'
 import { Pressable } from '../../components/ui/pressable.tsx'
 import { Text } from '../../components/ui/text.tsx'
-import { duration, moment, number } from '../../lib/format.ts'
+import { count, duration, moment, number } from '../../lib/format.ts'
 import { useOpen } from '../../lib/use-open.ts'
 import { space } from '../../theme/tokens.ts'
+import { attemptsOf } from './queries.ts'
 import { Card, Section } from './section.tsx'
 import type { JobDetails } from './timeline.ts'
 
@@ -72,17 +73,17 @@ function Link({
 
 /** Only options that the caller gave, or that differ from the default. */
 function factsOf(job: JobDetails): readonly (readonly [name: string, value: string])[] {
-  const { retries, maxRetries, crashes, priority, timeoutMs, retry, runAt, created, depsLeft } = job
+  const { maxRetries, crashes, priority, timeoutMs, retry, runAt, created, depsLeft } = job
   const facts: (readonly [string, string] | false)[] = [
     [
-      'Retries',
-      `${number(retries)} of ${number(maxRetries)} used${retry ? `, ${retry.strategy.replace('_', ' with ')}` : ''}`,
+      'Runs',
+      `${number(attemptsOf(job))} of ${number(maxRetries + 1)}${retry ? `, ${retry.strategy.replace('_', ' with ')}` : ''}`,
     ],
     crashes > 0 && ['Crashes', number(crashes)],
     ['Priority', number(priority)],
     ['Timeout', duration(timeoutMs)],
     runAt.getTime() > created.getTime() && ['Due', moment(runAt)],
-    depsLeft > 0 && ['Waits for', `${number(depsLeft)} other jobs`],
+    depsLeft > 0 && ['Waits for', count(depsLeft, 'other job')],
     job.uniqueKey !== null && ['Unique key', job.uniqueKey],
     job.concurrencyKey !== null && [
       'Concurrency key',

@@ -1,6 +1,7 @@
 import type { Outputs } from '@oncue/sdk'
 import { StyleSheet } from 'react-native'
 import { Pressable } from '../../components/ui/pressable.tsx'
+import { STATES } from '../../components/ui/state-word.tsx'
 import { Text } from '../../components/ui/text.tsx'
 import { shortId } from '../../lib/format.ts'
 import { useOpen } from '../../lib/use-open.ts'
@@ -13,7 +14,7 @@ export function JobLink({ job: { id, topic, status } }: { readonly job: Relative
   return (
     <Pressable role="link" aria-label={`Job ${id}`} onPress={() => openJob(id)} style={styles.link}>
       <Text variant="label" color="accent">
-        {topic} · {shortId(id)} · {status}
+        {topic} · {shortId(id)} · {STATES[status].word.toLowerCase()}
       </Text>
     </Pressable>
   )

@@ -8,6 +8,7 @@ import { moment, number, shortId } from '../../lib/format.ts'
 import { space } from '../../theme/tokens.ts'
 import { useTheme } from '../../theme/use-theme.ts'
 import { stateOf } from './job-row.tsx'
+import { attemptsOf } from './queries.ts'
 import { JsonSection } from './section.tsx'
 import type { JobDetails } from './timeline.ts'
 import { useJob } from './use-job.ts'
@@ -46,7 +47,7 @@ export function JobPreview({ jobId, onOpen, onClose }: JobPreviewProps) {
 }
 
 function Content({ job }: { readonly job: JobDetails }) {
-  const { id, queue, created, retries, maxRetries, lastError, status, payload, meta, masked } = job
+  const { id, queue, created, maxRetries, lastError, status, payload, meta, masked } = job
   return (
     <>
       {lastError && status !== 'completed' && (
@@ -63,7 +64,7 @@ function Content({ job }: { readonly job: JobDetails }) {
         <Small name="Id" value={id} />
         <Small name="Queue" value={queue} />
         <Small name="Created" value={moment(created)} />
-        <Small name="Retries" value={`${number(retries)} of ${number(maxRetries)} used`} />
+        <Small name="Runs" value={`${number(attemptsOf(job))} of ${number(maxRetries + 1)}`} />
       </View>
       <JsonSection title="Payload" value={payload} masked={masked} root="payload" />
       {meta !== null && <JsonSection title="Meta" value={meta} masked={masked} root="meta" />}

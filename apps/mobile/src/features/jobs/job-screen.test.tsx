@@ -141,7 +141,7 @@ describe('a job', () => {
     fireEvent.press(await screen.findByLabelText('Retry'))
     expect(asked).toEqual([])
     fireEvent.press(await screen.findByLabelText(/^Retry 1.job/))
-    expect(await screen.findByText('Requeued 1')).toBeVisible()
+    expect(await screen.findByText('Retried 1')).toBeVisible()
     expect(asked).toEqual([{ ids: [JOB_ID] }])
   })
 
@@ -173,7 +173,7 @@ describe('a job', () => {
     fireEvent.press(screen.getByLabelText('Close'))
     expect(screen.getByText('Retry this job?')).toBeVisible()
     await act(async () => release())
-    expect(await screen.findByText('Requeued 1')).toBeVisible()
+    expect(await screen.findByText('Retried 1')).toBeVisible()
     expect(screen.queryByText('Retry this job?')).toBeNull()
   })
 
@@ -189,7 +189,7 @@ describe('a job', () => {
   it('says why an action makes no sense', async () => {
     const { screen } = await open()
     fireEvent.press(await screen.findByLabelText('Cancel'))
-    expect(await screen.findByText('Nothing to cancel: this job is failed.')).toBeVisible()
+    expect(await screen.findByText('This job has already failed.')).toBeVisible()
   })
 
   it('appends new events while it is open', async () => {
@@ -272,7 +272,7 @@ describe('a job', () => {
   it('is readable to a viewer, with its actions locked', async () => {
     const { screen } = await open(FAILED, {}, 'viewer')
     fireEvent.press(await screen.findByLabelText('Retry'))
-    expect(await screen.findByText(/Your role is viewer/)).toBeVisible()
+    expect(await screen.findByText(/You are a viewer/)).toBeVisible()
     expect(screen.getByText(/at send/)).toBeVisible()
   })
 
@@ -287,7 +287,7 @@ describe('a job', () => {
     })
     fireEvent.press(await screen.findByLabelText('Run now'))
     fireEvent.press(await screen.findByRole('button', { name: /^Run 1.job now/ }))
-    expect(await screen.findByText('Made due 1')).toBeVisible()
+    expect(await screen.findByText('Started 1')).toBeVisible()
     expect(asked).toEqual([{ ids: [JOB_ID] }])
   })
 })

@@ -56,7 +56,7 @@ describe('the table of jobs', () => {
   it('has a line for each job, with what is known of it', async () => {
     const { screen, heads } = await open()
     expect(heads()).toEqual([
-      ...['Status', 'Topic', 'Id', 'Created', 'Queue', 'Error', 'Due', 'Attempts', 'Duration'],
+      ...['Status', 'Topic', 'Id', 'Created', 'Queue', 'Error', 'Due', 'Runs', 'Duration'],
     ])
     expect(screen.getByText('SmtpTimeout: no answer')).toBeVisible()
     expect(screen.getByText('3 of 4')).toBeVisible()
@@ -124,9 +124,9 @@ describe('the table of jobs', () => {
     fireEvent.press(screen.getByLabelText('Meta'))
     fireEvent.press(screen.getByLabelText('Duration'))
     expect(row()).toHaveStyle({ height: 32 })
-    expect(heads()).toEqual(['Status', 'Topic', 'Id', 'Created', 'Queue', 'Error', 'Due', 'Attempts', 'Meta'])
+    expect(heads()).toEqual(['Status', 'Topic', 'Id', 'Created', 'Queue', 'Error', 'Due', 'Runs', 'Meta'])
     expect(screen.getByText('tenant=acme')).toBeVisible()
-    fireEvent.press(screen.getByLabelText('Usual columns'))
+    fireEvent.press(screen.getByLabelText('Reset columns'))
     fireEvent.press(screen.getByLabelText('Comfortable'))
     expect(heads()).toContain('Duration')
   })

@@ -292,7 +292,7 @@ describe('Jobs', () => {
       fireEvent.press(await screen.findByLabelText('Retry'))
       expect(await screen.findByText('mail_digest in mail')).toBeVisible()
       fireEvent.press(screen.getByRole('button', { name: /^Retry 2.jobs/ }))
-      expect(await screen.findByText('Requeued 1, skipped 1 (already waiting or running)')).toBeVisible()
+      expect(await screen.findByText('Retried 1, skipped 1 (already waiting or running)')).toBeVisible()
       expect(asked).toEqual([{ ids: [idAt(0), idAt(1)] }])
       expect(screen.queryByText(/selected/)).toBeNull()
     })

@@ -110,10 +110,18 @@ function linesOf({ items, nextCursor, total, totalIsExact }: JobPage): JobLines 
   return { items: items.map(lineOf), nextCursor, total, totalIsExact }
 }
 
+/** How often it ran since it was enqueued or last requeued. */
+export const attemptsOf = ({
+  retries,
+  crashes,
+  startedAt,
+}: Pick<JobPage['items'][number], 'retries' | 'crashes' | 'startedAt'>) =>
+  retries + crashes + (startedAt ? 1 : 0)
+
 function lineOf(job: JobPage['items'][number]): JobLine {
   const { id, topic, queue, status, run, created, runAt, startedAt, finishedAt, lastError } = job
   const error = lastError && `${lastError.class}: ${lastError.message}`.slice(0, MAX_ERROR)
-  const attempts = job.retries + job.crashes + (startedAt ? 1 : 0)
+  const attempts = attemptsOf(job)
   return {
     ...{ id, topic, queue, status, run, error, created, runAt, startedAt, finishedAt },
     ...{ attempts, maxAttempts: job.maxRetries + 1, meta: metaInWords(job.meta) },

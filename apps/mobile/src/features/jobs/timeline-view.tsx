@@ -4,7 +4,7 @@ import { Pressable } from '../../components/ui/pressable.tsx'
 import { Text } from '../../components/ui/text.tsx'
 import { Age } from '../../components/ui/ticking.tsx'
 import { useServerNow } from '../../lib/clock.ts'
-import { duration, moment, shortId, until } from '../../lib/format.ts'
+import { duration, moment, shortId, untilAbout } from '../../lib/format.ts'
 import { useOpen } from '../../lib/use-open.ts'
 import { space, TARGET, type Tone, toneOf } from '../../theme/tokens.ts'
 import { useTheme } from '../../theme/use-theme.ts'
@@ -95,7 +95,7 @@ function RunFacts({ run: { waitedMs, ranMs, outcome, at } }: { readonly run: Run
 
 function Next({ at }: { readonly at: Date }) {
   const now = useServerNow()
-  return at.getTime() > now ? `${until(at, now)}, ${moment(at)}` : 'as soon as a worker is free'
+  return at.getTime() > now ? `${untilAbout(at, now)}, ${moment(at)}` : 'as soon as a worker is free'
 }
 
 interface Look {
@@ -125,7 +125,7 @@ function lookOf(entry: Entry): Look {
     case 'event':
       return { title: entry.type, icon: 'activity', tone: 'neutral' }
     case 'next':
-      return { title: entry.isRetry ? 'Runs again' : 'Runs', icon: 'waiting', tone: 'neutral' }
+      return { title: entry.isRetry ? 'Retry due' : 'Due', icon: 'waiting', tone: 'neutral' }
   }
 }
 

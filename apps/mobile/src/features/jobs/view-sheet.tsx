@@ -34,7 +34,7 @@ export function ViewSheet({ onClose }: { readonly onClose: () => void }) {
           />
         ))}
       </View>
-      <Button label="Usual columns" variant="quiet" onPress={() => setChosen(null)} />
+      <Button label="Reset columns" variant="quiet" onPress={() => setChosen(null)} />
     </Sheet>
   )
 }

@@ -98,7 +98,7 @@ describe('the palette', () => {
     const { type, press, screen } = await open({ role: 'viewer' })
     type('pause mail')
     press('Enter')
-    expect(await screen.findByText('Your role is viewer: only an operator can do this.')).toBeVisible()
+    expect(await screen.findByText('You are a viewer. Operators and admins can do this.')).toBeVisible()
   })
 
   it('lists the keys', async () => {

@@ -69,7 +69,7 @@ describe('Queues', () => {
   it('shows a viewer what they may not do, and why', async () => {
     const { screen } = await renderApp('/queues', { role: 'viewer' })
     fireEvent.press(await screen.findByLabelText('Pause mail'))
-    expect(await screen.findByText(/Your role is viewer/)).toBeVisible()
+    expect(await screen.findByText(/You are a viewer/)).toBeVisible()
   })
 
   it('says by whom and for how long a queue is paused', async () => {

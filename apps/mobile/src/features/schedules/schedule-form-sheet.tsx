@@ -129,7 +129,7 @@ export function ScheduleFormSheet({ schedule, taken, onClose, onSaved }: Schedul
         {...(isUnknown && { help: 'No worker has announced this topic: its jobs would wait.' })}
         {...field('topic')}
       />
-      <Field label="Payload, as JSON" isCode multiline placeholder="null" {...field('payload')} />
+      <Field label="Payload, as JSON" isCode multiline placeholder="{}" {...field('payload')} />
       <Text variant="label">Runs missed while no worker was up</Text>
       <Segmented
         label="Missed runs"

@@ -15,8 +15,8 @@ describe('readSchedule', () => {
     })
   })
 
-  it('takes an empty payload as null', () => {
-    expect(readSchedule({ ...TYPED, payload: ' ' }, [])).toMatchObject({ schedule: { payload: null } })
+  it('takes an empty payload as an empty object, as the command does', () => {
+    expect(readSchedule({ ...TYPED, payload: ' ' }, [])).toMatchObject({ schedule: { payload: {} } })
   })
 
   it.each([

@@ -26,7 +26,7 @@ export function textOf(schedule: Schedule | null): ScheduleText {
     timezone,
     topic,
     missed,
-    payload: payload === null ? '' : JSON.stringify(payload, null, 2),
+    payload: JSON.stringify(payload, null, 2),
   }
 }
 
@@ -55,7 +55,7 @@ export function readSchedule(text: ScheduleText, taken: readonly string[]): Chec
 }
 
 function payloadIn(text: string): unknown {
-  if (text.trim() === '') return null
+  if (text.trim() === '') return {}
   try {
     return JSON.parse(text)
   } catch {

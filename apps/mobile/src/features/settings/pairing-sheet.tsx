@@ -78,7 +78,7 @@ export function PairingSheet({ onClose }: { readonly onClose: () => void }) {
       }
     >
       {problem !== null && <Banner tone="bad" icon="bad" text="Could not create a code" detail={problem} />}
-      <Text>What may the device do? Never more than you may.</Text>
+      <Text>Role of this device (no higher than yours)</Text>
       <Segmented label="Role" options={roles} value={role} onChange={setRole} />
       <Text variant="small" color="textMuted">
         {MAY[role]}

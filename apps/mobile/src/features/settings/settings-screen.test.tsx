@@ -137,7 +137,7 @@ describe('Devices', () => {
     })
     fireEvent.press(await screen.findByLabelText(/^Pixel/))
     expect(await screen.findByLabelText('Name')).toHaveProp('editable', false)
-    expect(screen.getByText('Your role is operator: only an admin can do this.')).toBeVisible()
+    expect(screen.getByText('You are an operator. Admins can do this.')).toBeVisible()
     expect(screen.getByLabelText('Revoke')).toBeDisabled()
     expect(screen.queryByLabelText(/^Hold to revoke/)).toBeNull()
   })

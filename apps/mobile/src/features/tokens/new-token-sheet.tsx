@@ -103,7 +103,7 @@ export function NewTokenSheet({ onClose }: { readonly onClose: () => void }) {
         {...field('topics')}
       />
       <Field label="Queues it may enqueue into" placeholder="all queues" multiline {...field('queues')} />
-      <Field label="Expires in … days" placeholder="never" inputMode="numeric" {...field('days')} />
+      <Field label="Expires after (days)" placeholder="never" inputMode="numeric" {...field('days')} />
       {problem !== null && (
         <Text color="bad" role="alert">
           {problem}

@@ -85,6 +85,6 @@ describe('enqueueing by hand', () => {
   it('is locked for a viewer, with the reason', async () => {
     const { screen } = await renderApp('/topics/mail_digest', { role: 'viewer', answers: ANSWERS })
     fireEvent.press(await screen.findByLabelText('Enqueue…'))
-    expect(await screen.findByText(/Your role is viewer/)).toBeVisible()
+    expect(await screen.findByText(/You are a viewer/)).toBeVisible()
   })
 })

@@ -112,7 +112,10 @@ function Choice({ label, values, text, error, help, onChange }: ChoiceProps) {
   )
 }
 
-const labelOf = ({ name, isRequired }: SchemaField) => (isRequired ? name : `${name} (optional)`)
+function labelOf({ name, path, isRequired }: SchemaField): string {
+  const label = path === 'payload' ? 'Payload' : name
+  return isRequired ? label : `${label} (optional)`
+}
 
 function helpOf({ shape }: SchemaField): string {
   if (shape.kind === 'list') return `One ${shape.item.kind} per line`
