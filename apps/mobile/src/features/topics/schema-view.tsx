@@ -2,11 +2,12 @@ import { StyleSheet, View } from 'react-native'
 import { JsonTree } from '../../components/ui/json-tree.tsx'
 import { Text } from '../../components/ui/text.tsx'
 import { space } from '../../theme/tokens.ts'
-import { payloadField, type SchemaField, shapeInWords, valueInWords } from './schema.ts'
+import { isAnything, payloadField, type SchemaField, shapeInWords, valueInWords } from './schema.ts'
 
 /** A JSON Schema field by field, or as JSON if it does not describe an object. */
 export function SchemaView({ schema }: { readonly schema: unknown }) {
   const { shape } = payloadField(schema)
+  if (isAnything(schema)) return <Text>Any JSON</Text>
   if (shape.kind === 'object') return <Fields fields={shape.fields} />
   if (shape.kind === 'json') return <JsonTree value={schema} />
   return <Text>{shapeInWords(shape)}</Text>
@@ -19,7 +20,7 @@ function Fields({ fields }: { readonly fields: readonly SchemaField[] }) {
         <View key={field.path}>
           <Text variant="code">
             {field.name}
-            <Text color="textMuted">{`  ${fieldInWords(field)}`}</Text>
+            <Text variant="code" color="textMuted">{`  ${fieldInWords(field)}`}</Text>
           </Text>
           {field.help !== '' && (
             <Text variant="small" color="textMuted">

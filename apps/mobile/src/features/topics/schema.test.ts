@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { payloadField, type SchemaField, shapeInWords } from './schema.ts'
+import { isAnything, payloadField, type SchemaField, shapeInWords } from './schema.ts'
 
 const objectOf = (properties: object, required: readonly string[] = []) => ({
   ...{ type: 'object', properties, required, additionalProperties: false },
@@ -62,4 +62,15 @@ describe('a field of a schema', () => {
 it('a payload that is no object is one JSON field', () => {
   expect(payloadField({ anyOf: [] }).shape).toEqual({ kind: 'json' })
   expect(payloadField(null).shape).toEqual({ kind: 'json' })
+})
+
+it.each([
+  [{ $schema: 'https://json-schema.org/draft/2020-12/schema' }, true],
+  [{}, true],
+  [true, true],
+  [{ $schema: 'https://json-schema.org/draft/2020-12/schema', type: 'object' }, false],
+  [{ anyOf: [] }, false],
+  [null, false],
+])('%j accepts any JSON: %s', (schema, is) => {
+  expect(isAnything(schema)).toBe(is)
 })

@@ -135,6 +135,12 @@ export function shapeInWords(shape: Shape): string {
   }
 }
 
+/** It accepts every value: only what it is called is said. */
+export const isAnything = (schema: unknown) =>
+  schema === true || (isSchema(schema) && Object.keys(schema).every((key) => ANNOTATIONS.includes(key)))
+
+const ANNOTATIONS = ['$schema', '$id', '$comment', 'title', 'description', 'default', 'examples']
+
 const noted = (word: string, note: string) => (note === '' ? word : `${word}, ${note}`)
 
 /** A text as it is, anything else as JSON. */
