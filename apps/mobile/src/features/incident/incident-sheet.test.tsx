@@ -1,5 +1,6 @@
 import { fireEvent } from 'expo-router/testing-library'
 import { entryOf } from '../../testing/admin.ts'
+import { alertOf } from '../../testing/alerts.ts'
 import { healthOf, queueOf } from '../../testing/health.ts'
 import { renderApp } from '../../testing/render-app.tsx'
 
@@ -16,6 +17,7 @@ describe('the incident summary', () => {
       role: 'operator',
       answers: {
         'health.get': health,
+        'alerts.list': () => ({ items: [alertOf(1, { summary: 'mail: 14% fail' })], nextCursor: null }),
         'audit.list': (input) => {
           asked.push(input?.from instanceof Date)
           return { items: [entryOf('1')], nextCursor: null }
@@ -24,7 +26,9 @@ describe('the incident summary', () => {
     })
     fireEvent.press(await screen.findByLabelText('Summary'))
     expect(
-      await screen.findByText(/mail failing 14%\* [\s\S]*• mail: failing[\s\S]* ada paused mail$/),
+      await screen.findByText(
+        /mail failing 14%\* [\s\S]*• mail: 14% fail, since [\s\S]*• mail: failing[\s\S]* ada paused mail$/,
+      ),
     ).toBeVisible()
     expect(screen.getByLabelText('Copy for Slack')).toBeVisible()
     expect(asked).toEqual([true])

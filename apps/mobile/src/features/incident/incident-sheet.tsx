@@ -8,6 +8,7 @@ import { type Read, useRead } from '../../lib/api.tsx'
 import { serverNow } from '../../lib/clock.ts'
 import type { Health } from '../../lib/connection-provider.tsx'
 import { useSignedIn } from '../../lib/session.ts'
+import { openAlerts } from '../alerts/queries.ts'
 import { type Incident, incidentSummary } from './summary.ts'
 
 const HOUR_MS = 3_600_000
@@ -35,11 +36,16 @@ export function IncidentSheet({ health, alert, queues, onClose }: IncidentSheetP
   const { me } = useSignedIn()
   const canRead = !me || me.may.includes('act')
   const read = useRead(lastHour(canRead))
+  const { data: alerts } = useRead(openAlerts)
+  // The one that it is about has a line of its own.
+  const firing = alerts?.items.filter(
+    ({ state, summary }) => state === 'firing' && summary !== alert?.summary,
+  )
   const copy = useCopy()
   const text =
     read.data === undefined
       ? null
-      : incidentSummary({ health, alert, queues, deeds: read.data, now: health.now.getTime() })
+      : incidentSummary({ health, alert, firing, queues, deeds: read.data, now: health.now.getTime() })
   return (
     <Sheet
       isOpen

@@ -19,13 +19,21 @@ it("contains the headline, alerts, errors, queues and people's actions, the olde
   const queues = [queueOf('mail', { state: 'failing', waiting: 1_204, failureRate: 0.14 })]
   const at = (time: string) => new Date(`2026-11-16T${time}Z`)
   const deeds = [
+    entryOf('3', { at: at('03:11:00'), action: 'jobs.enqueue', target: { topic: 'flaky' } }),
     entryOf('2', { at: at('03:10:00') }),
     entryOf('1', { at: at('03:05:00'), action: 'alerts.ack', target: {} }),
   ]
-  expect(incidentSummary({ health, queues, deeds, now: NOW.getTime() })).toBe(
+  const firing = [
+    { summary: 'mail: 14% fail', firedAt: at('03:00:00') },
+    { summary: 'no worker is alive', firedAt: at('03:01:00') },
+  ]
+  expect(incidentSummary({ health, firing, queues, deeds, now: NOW.getTime() })).toBe(
     [
       '*PROD: 1 queue failing (worst 14%)* (2026-11-16 03:12 UTC)',
       'Alerts: 2 firing, 1 acknowledged',
+      '*Firing*',
+      '• mail: 14% fail, since 2026-11-16 03:00 UTC',
+      '• no worker is alive, since 2026-11-16 03:01 UTC',
       '*Errors in the last hour*',
       '• GatewayTimeoutError: no answer (mail_digest): 2,105 retrying, 40 gave up',
       '*Queues with problems*',

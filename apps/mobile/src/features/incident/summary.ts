@@ -2,13 +2,17 @@ import type { Health } from '../../lib/connection-provider.tsx'
 import { count, number, percent } from '../../lib/format.ts'
 import type { Entry } from '../activity/queries.ts'
 import { deedOf, targetOf } from '../activity/words.ts'
+import type { Alert } from '../alerts/queries.ts'
 
 const MAX_ERRORS = 5
 const MAX_DEEDS = 15
+const MAX_ALERTS = 5
 const MAX_MESSAGE = 160
 
 export interface Incident {
   readonly health: Pick<Health, 'environment' | 'summary' | 'failures' | 'alerts'>
+  /** Those that fire, by name. */
+  readonly firing?: readonly Pick<Alert, 'summary' | 'firedAt'>[] | undefined
   /** The one that it is about, if it is about one. */
   readonly alert?:
     | { readonly summary: string; readonly firedAt: Date; readonly acked: { readonly by: string } | null }
@@ -21,7 +25,7 @@ export interface Incident {
 }
 
 /** What colleagues need to know, to be pasted into a chat: asterisks make Slack write bold. */
-export function incidentSummary({ health, alert, queues, deeds, now }: Incident): string {
+export function incidentSummary({ health, alert, firing = [], queues, deeds, now }: Incident): string {
   const { environment, summary, failures, alerts } = health
   const where = environment ? `${environment.toUpperCase()}: ` : ''
   const alertWords = [
@@ -33,10 +37,12 @@ export function incidentSummary({ health, alert, queues, deeds, now }: Incident)
     `*${where}${summary.text}* (${minute(new Date(now))} UTC)`,
     alert && alertLine(alert),
     alertWords.length > 0 && `Alerts: ${alertWords.join(', ')}`,
+    section('Firing', firing.map(firingLine), MAX_ALERTS, 'more alert'),
     section('Errors in the last hour', failures.map(errorLine), MAX_ERRORS),
     section('Queues with problems', queues.map(queueLine)),
     // The API returns the newest first; a summary is read from the beginning.
-    deeds && section('Done in the last hour', deeds.slice(0, MAX_DEEDS).map(deedLine).reverse()),
+    deeds &&
+      section('Done in the last hour', deeds.filter(isDeed).slice(0, MAX_DEEDS).map(deedLine).reverse()),
   ]
   return parts
     .filter(Boolean)
@@ -51,10 +57,16 @@ function alertLine({ summary, firedAt, acked }: NonNullable<Incident['alert']>):
 
 const minute = (date: Date) => date.toISOString().slice(0, 16).replace('T', ' ')
 
-function section(title: string, lines: readonly string[], max = lines.length): string {
+const firingLine = ({ summary, firedAt }: Pick<Alert, 'summary' | 'firedAt'>) =>
+  `${summary}, since ${minute(firedAt)} UTC`
+
+/** Producers enqueue all day: that is no response to an incident. */
+const isDeed = ({ action }: Entry) => !action.startsWith('jobs.enqueue')
+
+function section(title: string, lines: readonly string[], max = lines.length, what = 'more kind'): string {
   if (lines.length === 0) return ''
   const rest = lines.length - max
-  const more = rest > 0 ? [`• and ${count(rest, 'more kind', 'more kinds')}`] : []
+  const more = rest > 0 ? [`• and ${count(rest, what)}`] : []
   return [`*${title}*`, ...lines.slice(0, max).map((line) => `• ${line}`), ...more].join('\n')
 }
 
