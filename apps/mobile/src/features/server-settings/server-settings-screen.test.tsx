@@ -1,5 +1,5 @@
 import type { Outputs } from '@oncue/sdk'
-import { fireEvent, waitFor } from 'expo-router/testing-library'
+import { fireEvent, waitFor, within } from 'expo-router/testing-library'
 import { minutesAgo } from '../../testing/alerts.ts'
 import { healthOf } from '../../testing/health.ts'
 import { renderApp } from '../../testing/render-app.tsx'
@@ -37,6 +37,10 @@ describe('Server settings', () => {
       },
     })
     expect(await screen.findByText(/^Changed by ada, /)).toBeVisible()
+    expect(screen.queryByText('Default.')).toBeNull()
+    const mayRead = within(screen.getByLabelText(/^Who may read/))
+    expect(mayRead.getByLabelText('Viewers, operators and admins')).toHaveProp('aria-pressed', true)
+    expect(mayRead.getAllByRole('button')).toHaveLength(5)
     fireEvent.press(screen.getByLabelText('Save'))
     expect(await screen.findByText('Nothing was changed.')).toBeVisible()
     fireEvent.changeText(screen.getByLabelText(/^Days without use/), '0')

@@ -33,15 +33,29 @@ const serverSettings: Read<Settings> = {
   call: (client, options) => client.settings.get(undefined, options),
 }
 
-const RULES: Readonly<Record<Values['enqueueRule'], string>> = {
-  '': 'Admins only',
-  operator: 'Operators',
-  viewer: 'Viewers',
-  producer: 'Producers',
-  admin: 'Role admin',
-  "@request.auth.id != ''": 'Everyone signed in',
-  true: 'Everyone',
-}
+type AccessRule = Values['enqueueRule']
+type Rules = readonly (readonly [rule: AccessRule, label: string, ...same: AccessRule[]])[]
+
+const EVERYONE: Rules = [
+  ["@request.auth.id != ''", 'Everyone signed in'],
+  ['true', 'Everyone, signed in or not'],
+]
+
+/** Each choice by the roles that it lets in, and the other rules that let in the same: viewers cannot enqueue. */
+const ENQUEUE_RULES: Rules = [
+  ['', 'Admins', 'admin'],
+  ['operator', 'Operators and admins', 'viewer'],
+  ['producer', 'Producers, operators and admins'],
+  ...EVERYONE,
+]
+
+/** Likewise: producers cannot read. */
+const MANAGE_RULES: Rules = [
+  ['', 'Admins', 'admin'],
+  ['operator', 'Operators and admins', 'producer'],
+  ['viewer', 'Viewers, operators and admins'],
+  ...EVERYONE,
+]
 
 const VALIDATION = [
   { value: 'reject', label: 'Reject' },
@@ -107,9 +121,11 @@ function Form({ settings, onSaved }: FormProps) {
     <View style={styles.setting}>
       {control}
       <View style={styles.source}>
-        <Text variant="small" color="textMuted">
-          {sourceInWords(sources[name])}
-        </Text>
+        {sources[name].from !== 'default' && (
+          <Text variant="small" color="textMuted">
+            {sourceInWords(sources[name])}
+          </Text>
+        )}
         {sources[name].from === 'runtime' && (
           <Button
             variant="quiet"
@@ -138,6 +154,7 @@ function Form({ settings, onSaved }: FormProps) {
         'enqueueRule',
         <Rule
           label="Who may enqueue"
+          rules={ENQUEUE_RULES}
           rule={text.enqueueRule}
           onChange={(enqueueRule) => change({ enqueueRule })}
         />,
@@ -146,6 +163,7 @@ function Form({ settings, onSaved }: FormProps) {
         'manageRule',
         <Rule
           label="Who may read and, if the role permits it, act"
+          rules={MANAGE_RULES}
           rule={text.manageRule}
           onChange={(manageRule) => change({ manageRule })}
         />,
@@ -223,17 +241,23 @@ function Form({ settings, onSaved }: FormProps) {
 
 interface RuleProps {
   readonly label: string
-  readonly rule: Values['enqueueRule']
-  readonly onChange: (rule: Values['enqueueRule']) => void
+  readonly rules: Rules
+  readonly rule: AccessRule
+  readonly onChange: (rule: AccessRule) => void
 }
 
-function Rule({ label, rule, onChange }: RuleProps) {
+function Rule({ label, rules, rule, onChange }: RuleProps) {
   return (
     <View role="group" aria-label={label}>
       <Text variant="label">{label}</Text>
       <View style={styles.chips}>
-        {(Object.keys(RULES) as Values['enqueueRule'][]).map((each) => (
-          <Chip key={each} label={RULES[each]} isOn={each === rule} onPress={() => onChange(each)} />
+        {rules.map(([each, words, ...same]) => (
+          <Chip
+            key={each}
+            label={words}
+            isOn={each === rule || same.includes(rule)}
+            onPress={() => onChange(each)}
+          />
         ))}
       </View>
     </View>

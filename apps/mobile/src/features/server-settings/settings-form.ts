@@ -50,9 +50,9 @@ export function changesOf(values: Values, text: SettingsText): Changes | null {
 const keepEmpty = (before: string[] | null, typed: string[] | null) =>
   typed === null && before?.length === 0 ? before : typed
 
-/** "changed by ada, 16 Nov, 03:12:05", "from the environment", "default". */
+/** "changed by ada, 16 Nov, 03:12:05", "from the environment"; a default goes without saying. */
 export function sourceInWords({ from, updated, updatedBy }: Settings['sources'][SettingName]): string {
-  if (from === 'default') return 'Default.'
+  if (from === 'default') return ''
   if (from === 'environment') return 'From the environment.'
   return `Changed${updatedBy === null ? '' : ` by ${updatedBy}`}${updated ? `, ${moment(updated)}` : ''}.`
 }
