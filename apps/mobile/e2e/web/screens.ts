@@ -50,7 +50,7 @@ async function shootAll(screens: Screens, suffix: string, options: BrowserContex
   for (const [name, path] of screens) {
     await page.goto(path)
     await settled(page)
-    if (name === 'queue' || (name === 'now' && suffix.startsWith('desk')))
+    if (name === 'queue' || name === 'failure' || (name === 'now' && suffix.startsWith('desk')))
       await page.getByRole('slider').first().waitFor()
     await shoot(page, `${name}-${suffix}`)
     if (name === 'failure') await shootSheet(page, suffix)
