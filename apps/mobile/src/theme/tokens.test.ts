@@ -37,6 +37,12 @@ describe.each<[string, Palette]>([
     expect(contrast(surfaceHovered, surface)).toBeGreaterThanOrEqual(1.05)
   })
 
+  it('the chosen segment is lighter than its track, and its text can be read', () => {
+    const light = (colour: string) => contrast(colour, '#000000')
+    expect(light(palette.surfaceChosen)).toBeGreaterThan(light(palette.surfaceSunken))
+    expect(contrast(palette.text, palette.surfaceChosen)).toBeGreaterThanOrEqual(7)
+  })
+
   it('edges of controls can be seen: 3', () => {
     for (const surface of SURFACES.slice(0, 3))
       expect(contrast(palette.lineStrong, palette[surface])).toBeGreaterThanOrEqual(3)

@@ -7,6 +7,8 @@ export interface Palette {
   readonly surfaceRaised: string
   /** Fields, tracks, skeletons. */
   readonly surfaceSunken: string
+  /** The chosen part of a track. */
+  readonly surfaceChosen: string
   /** Under a pointer. */
   readonly surfaceHovered: string
   /** Under a thumb, and a selected row. */
@@ -38,6 +40,7 @@ export const light: Palette = {
   surface: '#faf9f7',
   surfaceRaised: '#ffffff',
   surfaceSunken: '#f1efeb',
+  surfaceChosen: '#ffffff',
   surfaceHovered: '#f2f0ec',
   surfacePressed: '#e6e2f8',
   text: '#1a181d',
@@ -63,6 +66,7 @@ export const dark: Palette = {
   surface: '#121115',
   surfaceRaised: '#1a191e',
   surfaceSunken: '#232127',
+  surfaceChosen: '#38353f',
   surfaceHovered: '#1f1e23',
   surfacePressed: '#2e2946',
   text: '#f3f1f5',

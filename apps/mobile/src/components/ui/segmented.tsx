@@ -31,7 +31,7 @@ export function Segmented<Value extends string>({ label, options, value, onChang
             onPress={() => onChange(option.value)}
             style={[
               styles.segment,
-              isOn && { backgroundColor: colors.surfaceRaised, boxShadow: '0 1px 3px rgba(0, 0, 0, 0.12)' },
+              isOn && { backgroundColor: colors.surfaceChosen, boxShadow: '0 1px 3px rgba(0, 0, 0, 0.12)' },
             ]}
           >
             <Text variant="label" color={isOn ? 'text' : 'textMuted'} center>

@@ -8,6 +8,7 @@ import { Age } from '../../components/ui/ticking.tsx'
 import { serverNow } from '../../lib/clock.ts'
 import { ago, duration, moment, timeOfDay } from '../../lib/format.ts'
 import { space } from '../../theme/tokens.ts'
+import { useTheme } from '../../theme/use-theme.ts'
 import type { Alert } from './queries.ts'
 
 export interface AlertRowProps {
@@ -24,6 +25,7 @@ export interface AlertRowProps {
 /** What fires, since when, and who acknowledged it. */
 export function AlertRow(props: AlertRowProps) {
   const { alert, onAck = null, lock = null } = props
+  const { colors } = useTheme()
   if (onAck === null) return <Words {...props} />
   return (
     <Swipe onSwipe={lock === null ? onAck : null}>
@@ -31,7 +33,7 @@ export function AlertRow(props: AlertRowProps) {
         <View style={styles.words}>
           <Words {...props} />
         </View>
-        <View style={styles.button}>
+        <View style={[styles.button, { borderBottomColor: colors.line }]}>
           <Button
             label="Ack"
             icon="acked"
@@ -87,7 +89,13 @@ function Who({ alert: { acked, snoozed } }: { readonly alert: Alert }) {
 const styles = StyleSheet.create({
   acked: { flexDirection: 'row', alignItems: 'center' },
   words: { flex: 1, minWidth: 0 },
-  button: { paddingRight: space.l },
+  // The line below the row goes on below its button.
+  button: {
+    alignSelf: 'stretch',
+    justifyContent: 'center',
+    paddingRight: space.l,
+    borderBottomWidth: StyleSheet.hairlineWidth,
+  },
   head: {
     flexDirection: 'row',
     flexWrap: 'wrap',

@@ -41,10 +41,8 @@ export function FailureRow(props: FailureRowProps) {
   const isLarge = useIsLargeText()
   // Not a job of the user's: Oncue could not send an alert.
   const isOwn = queues.length > 0 && queues.every((queue) => queue === ALERT_QUEUE)
-  const place = isOwn
-    ? 'Alert delivery, Oncue’s own'
-    : [...topics, ...queues.map((queue) => `in ${queue}`)].join(', ')
-  const label = `${group.class}: ${message}. ${isGone ? 'None left' : failing(group)}, ${place}, last ${ago(lastSeen, serverNow())}${isNew ? ', new' : ''}`
+  const place = isOwn ? 'Oncue’s own' : [...topics, ...queues.map((queue) => `in ${queue}`)].join(', ')
+  const label = `${group.class}: ${message}. ${isGone ? 'None left' : failing(group)}, ${isOwn ? 'Alert delivery, ' : ''}${place}, last ${ago(lastSeen, serverNow())}${isNew ? ', new' : ''}`
   return (
     <Row
       label={label}

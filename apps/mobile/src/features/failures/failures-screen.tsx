@@ -196,7 +196,7 @@ function useVisit(): number {
 }
 
 const styles = StyleSheet.create({
-  filters: { gap: space.xs, paddingBottom: space.s },
+  filters: { gap: space.m, paddingBottom: space.s },
   window: { paddingHorizontal: space.l },
   rest: { padding: space.l },
 })

@@ -7,9 +7,9 @@ import { timeOfDay } from '../../lib/format.ts'
 
 const CHOICES = [
   { label: 'Until resumed', seconds: null },
-  { label: '15 min', seconds: 15 * 60 },
-  { label: '1 h', seconds: 60 * 60 },
-  { label: '4 h', seconds: 4 * 60 * 60 },
+  { label: '15 minutes', seconds: 15 * 60 },
+  { label: '1 hour', seconds: 60 * 60 },
+  { label: '4 hours', seconds: 4 * 60 * 60 },
 ] as const
 
 export interface PauseSheetProps {
@@ -33,7 +33,7 @@ export function PauseSheet({ queue, onChoose, onClose }: PauseSheetProps) {
           trailing={
             seconds !== null && (
               <Text variant="label" color="textMuted">
-                {`until ${timeOfDay(new Date(now + seconds * 1_000))}`}
+                {timeOfDay(new Date(now + seconds * 1_000))}
               </Text>
             )
           }

@@ -206,7 +206,7 @@ describe('a queue', () => {
     })
     fireEvent.press(await screen.findByLabelText('Pause for…'))
     expect(await screen.findByLabelText('Pause: Until resumed')).toBeVisible()
-    fireEvent.press(screen.getByLabelText('Pause: 15 min'))
+    fireEvent.press(screen.getByLabelText('Pause: 15 minutes'))
     expect(await screen.findByText(/^mail paused for 15.min$/)).toBeVisible()
     fireEvent.press(screen.getByLabelText('Undo'))
     expect(await screen.findByText('mail resumed')).toBeVisible()

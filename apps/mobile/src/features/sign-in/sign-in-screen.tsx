@@ -84,6 +84,7 @@ export function SignInScreen({ why }: { readonly why: string | null }) {
               error={isAsked && token.trim() === '' ? 'Enter the token' : null}
               help="Printed when the server starts for the first time. An admin can create more."
             />
+            {result && <Result probed={result} />}
             <Button
               wide
               variant="primary"
@@ -106,7 +107,6 @@ export function SignInScreen({ why }: { readonly why: string | null }) {
             icon="qr"
             onPress={() => router.replace('/pair')}
           />
-          {result && <Result probed={result} />}
           {!HOME_SERVER && <KnownServers />}
         </View>
       </ScrollView>
