@@ -122,7 +122,7 @@ describe('retrying a group', () => {
       'health.get': () => healthOf({ environment }),
     })
     await screen.findByText(environment.toUpperCase())
-    fireEvent.press(await screen.findByLabelText(/^Retry these/))
+    fireEvent.press(await screen.findByLabelText(/^Retry (these 100|1 job)$/))
     fireEvent.press(await screen.findByLabelText(/^Hold to retry/))
     expect(await screen.findByText('Press again to confirm')).toBeVisible()
     expect(run).not.toHaveBeenCalled()

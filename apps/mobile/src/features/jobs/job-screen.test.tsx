@@ -183,7 +183,7 @@ describe('a job', () => {
     })
     fireEvent.press(await screen.findByLabelText('Retry'))
     fireEvent.press(await screen.findByLabelText(/^Retry 1.job/))
-    expect(await screen.findByText('Nothing was requeued: already waiting or running')).toBeVisible()
+    expect(await screen.findByText('Nothing was retried: already waiting or running')).toBeVisible()
   })
 
   it('says why an action makes no sense', async () => {

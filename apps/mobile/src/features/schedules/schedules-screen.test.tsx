@@ -164,7 +164,7 @@ describe('Schedules', () => {
     fireEvent.press(screen.getByLabelText('Save'))
     expect(await screen.findByText(/^mornings saved, next in /)).toBeVisible()
     expect(screen.getByText('Next runs')).toBeVisible()
-    const wanted = { name: 'mornings', timezone: 'UTC', topic: 'mail_digest', payload: null, missed: 'skip' }
+    const wanted = { name: 'mornings', timezone: 'UTC', topic: 'mail_digest', payload: {}, missed: 'skip' }
     expect(saved).toEqual([
       { ...wanted, cron: 'often' },
       { ...wanted, cron: '0 9 * * *' },
