@@ -39,10 +39,10 @@ it('a bulk operation is found on another screen by a colleague, opened and stopp
   await second.getByRole('heading', { name: `Retrying ${MANY} jobs` }).waitFor()
   expect(new URL(second.url()).pathname).toBe(new URL(first.url()).pathname)
   await second.getByRole('button', { name: 'Stop', exact: true }).click()
-  await second.getByText(/^Stopped: requeued \d+$/).waitFor()
+  await second.getByText(/^Stopped: retried \d+$/).waitFor()
 
   for (const page of [first, second]) {
-    await page.getByRole('heading', { name: /^Stopped: requeued \d+ of 120$/ }).waitFor()
+    await page.getByRole('heading', { name: /^Stopped: retried \d+ of 120$/ }).waitFor()
     await page.getByText('day shift', { exact: true }).waitFor()
     await page.getByText('night shift', { exact: true }).waitFor()
   }
@@ -61,5 +61,5 @@ it('a bulk operation is found on another screen by a colleague, opened and stopp
     .getByRole('dialog')
     .getByRole('button', { name: /bulk operation/i })
     .click()
-  await second.getByRole('heading', { name: /^Stopped: requeued/ }).waitFor()
+  await second.getByRole('heading', { name: /^Stopped: retried/ }).waitFor()
 })

@@ -29,7 +29,7 @@ describe('a bulk operation', () => {
       'bulkOperations.watch': () => messages(bulkOperationOf({ done: 150 }), finished),
     })
     expect(await screen.findByText('Retried 309, skipped 3 (already waiting or running)')).toBeVisible()
-    expect(screen.getByLabelText('309 requeued')).toBeVisible()
+    expect(screen.getByLabelText('309 retried')).toBeVisible()
     expect(screen.getByLabelText('Back to the failure')).toBeVisible()
     expect(screen.queryByLabelText('Stop')).toBeNull()
   })
@@ -57,8 +57,8 @@ describe('a bulk operation', () => {
       },
     })
     fireEvent.press(await screen.findByLabelText('Stop'))
-    expect(await screen.findByText('Stopped: requeued 120')).toBeVisible()
-    expect(await screen.findByText(/^Stopped: requeued 120 of 312/)).toBeVisible()
+    expect(await screen.findByText('Stopped: retried 120')).toBeVisible()
+    expect(await screen.findByText(/^Stopped: retried 120 of 312/)).toBeVisible()
   })
 
   it('cannot be stopped by a viewer, who sees why', async () => {
@@ -84,7 +84,7 @@ describe('a bulk operation', () => {
         throw new OncueError('BULK_OPERATION_NOT_FOUND', `There is no bulk operation ${BULK_OPERATION_ID}`)
       },
     })
-    expect(await screen.findByText(/There is no bulk operation/)).toBeVisible()
+    expect(await screen.findByText('No such bulk operation')).toBeVisible()
   })
 
   it('lists the others', async () => {

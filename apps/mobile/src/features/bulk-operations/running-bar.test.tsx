@@ -33,7 +33,7 @@ describe('the bar while a bulk operation runs', () => {
       },
     })
     fireEvent.press(await screen.findByLabelText('Stop'))
-    expect(await screen.findByText('Stopped: requeued 225')).toBeVisible()
+    expect(await screen.findByText('Stopped: retried 225')).toBeVisible()
     expect(stopped).toEqual([{ id: BULK_OPERATION_ID }])
   })
 
