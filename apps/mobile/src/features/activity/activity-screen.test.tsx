@@ -58,7 +58,7 @@ describe('Activity', () => {
     })
     const { screen } = await renderApp('/activity', { answers: { 'audit.list': () => page(entry) } })
     const row = await screen.findByLabelText(/^anonymous failed to sign in, from 10\.0\.0\.7, /)
-    expect(screen.getByText('by anonymous · 10.0.0.7')).toBeVisible()
+    expect(screen.getByText('by anonymous, from 10.0.0.7')).toBeVisible()
     fireEvent.press(row)
     expect(await screen.findByText('The token is wrong, expired or revoked')).toBeVisible()
     expect(screen.queryByText('How many')).toBeNull()
