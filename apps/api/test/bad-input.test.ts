@@ -120,6 +120,23 @@ describe.each(DIALECTS)('bad input of procedures on %s', (dialect) => {
       }
     })
 
+    test('with dates as no Date is sent', async () => {
+      const rows = (await inputs()).flatMap((input) =>
+        fieldsOf(input)
+          .filter(({ value }) => value instanceof Date)
+          .flatMap(({ path }) =>
+            // The first is how JSON writes an invalid Date.
+            [null, 0, '', '31.12.2026 10:00', '10 feb', '2026-02-31T00:00:00.000Z'].map((wrong): Row => {
+              const { json, meta } = superjson.serialize(input)
+              const text = JSON.stringify({ json: replaced(json, path, wrong), meta })
+              const what = `${path.join('.')} = ${wrong}`
+              return [what, () => world.callRaw(name, type, text), ['INVALID_DATE']]
+            }),
+          ),
+      )
+      await expectRefused(world, rows)
+    })
+
     test('that is no JSON, too deep, too large, or an attack on the prototype', async () => {
       const call = callOf(name)
       const raw = (text: string, sending?: Sending) => world.callRaw(name, type, text, sending)

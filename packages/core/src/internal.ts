@@ -22,5 +22,5 @@ export {
 export { checkRequest, makeJob, prepareOwnJob, readPolicy, type TopicPolicy } from './job/prepare.ts'
 export { crashVerdict, decideRetry, isRetriedKind, retryOptionsSchema } from './job/retry.ts'
 export { canAct, canTransition, TRANSITIONS } from './job/states.ts'
-export { assertText, cleanText, formatPath, truncateUtf8, utf8Length } from './job/text.ts'
+export { assertText, cleanText, formatPath, quote, truncateUtf8, utf8Length } from './job/text.ts'
 export { parsePayload, parseResult } from './job/validate.ts'

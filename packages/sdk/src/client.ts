@@ -1,4 +1,5 @@
 import { type JobDefinitions, OncueError } from '@oncue/core'
+import { encodeDates } from '@oncue/core/wire'
 import type { Calls } from './api.ts'
 import { createJobs, type JobsClient } from './jobs.ts'
 import { PROCEDURES } from './procedures.ts'
@@ -73,11 +74,21 @@ function toCalls(transport: Transport): Calls {
 
 type Kind = 'query' | 'mutation' | 'subscription'
 
+interface Options {
+  readonly signal?: AbortSignal
+}
+
+/** An invalid date is refused here, because within a batch it would fail the other calls too. */
 function toCall(transport: Transport, path: string, kind: Kind) {
-  return (input?: object, options: { signal?: AbortSignal } = {}) =>
-    kind === 'subscription'
-      ? transport.watch(path, input, options.signal)
-      : transport.call(kind, path, input, options)
+  if (kind === 'subscription')
+    return async function* (input?: object, { signal }: Options = {}) {
+      encodeDates(input)
+      yield* transport.watch(path, input, signal)
+    }
+  return async (input?: object, options: Options = {}) => {
+    encodeDates(input)
+    return transport.call(kind, path, input, options)
+  }
 }
 
 async function ask<Value>(value: ValueOrFunction<Value> | undefined): Promise<Value | undefined> {

@@ -65,6 +65,30 @@ describe.each(DIALECTS)('jobs, on %s', (dialect) => {
     expect(test.enqueued).toMatchObject([{ unique }])
   })
 
+  it('are left alone by a call with an invalid Date, whatever else it asks for', async () => {
+    const world = await startWorld(dialect)
+    const client = world.client()
+    const id = await client.jobs.enqueue('embed', { size: 1 })
+    await client.jobs.cancel(id)
+    const wrong = new Date('31.12.2026 10:00')
+    const filter = { status: 'cancelled', createdFrom: wrong } as const
+    const valid = { action: 'delete', filter: { status: 'cancelled' }, asOf: wrong } as const
+    for (const send of [
+      () => client.jobs.delete({ filter }),
+      () => client.jobs.requeue({ filter: { status: 'cancelled' }, asOf: wrong }),
+      () => client.jobs.list(filter),
+      () => client.jobs.failures({ since: wrong }),
+      () => client.bulkOperations.preview({ action: 'delete', filter }),
+      () => client.bulkOperations.run({ ...valid, expectedCount: 1, idempotencyKey: 'k' }),
+      () => createTestClient({ jobs }).audit.list({ from: wrong }),
+    ])
+      await expect(send()).rejects.toMatchObject({ code: 'INVALID_DATE' })
+    // The call beside it, in the same batch, is not concerned.
+    const [refused, read] = await Promise.allSettled([client.jobs.list(filter), client.jobs.get(id)])
+    expect([refused.status, read.status]).toEqual(['rejected', 'fulfilled'])
+    expect(await client.jobs.get(id)).toMatchObject({ status: 'cancelled' })
+  })
+
   it('are enqueued by the thousand, and those that the API refuses are named', async () => {
     const world = await startWorld(dialect)
     const admin = world.client()

@@ -1,5 +1,6 @@
 import { OncueError } from '@oncue/core'
-import { changeAt, encodeDates } from '@oncue/core/wire'
+import { quote } from '@oncue/core/internal'
+import { changeAt, encodeDates, isoDateSchema } from '@oncue/core/wire'
 import superjson, { type SuperJSONResult } from 'superjson'
 
 type Wrapped = { readonly json: unknown; readonly meta?: unknown }
@@ -31,7 +32,7 @@ function readInput(value: unknown): unknown {
     if (name !== 'values' && name !== 'v') throw wrongMeta(`has ${JSON.stringify(name.slice(0, 40))}`)
   const { values } = meta
   if (values === undefined) return json
-  if (Array.isArray(values)) assertKnown(values)
+  if (Array.isArray(values)) assertMark(values, 'input', json)
   else assertMarks(json, values)
   try {
     // Version 1 reads paths as `changeAt` does; without it superjson would split them as older versions wrote them.
@@ -48,14 +49,26 @@ function assertMarks(json: unknown, values: unknown): void {
   const marks = Object.entries(values)
   if (marks.length > MAX_MARKS) throw wrongMeta(`marks ${marks.length} values, more than ${MAX_MARKS}`)
   for (const [path, mark] of marks) {
-    assertKnown(mark)
-    if (!changeAt(json, path, (value) => value)) throw wrongMeta('marks a value that is not there')
+    const check = (value: unknown) => {
+      assertMark(mark, `input.${path.slice(0, 200)}`, value)
+      return value
+    }
+    if (!changeAt(json, path, check)) throw wrongMeta('marks a value that is not there')
   }
 }
 
-function assertKnown(mark: unknown): void {
+function assertMark(mark: unknown, at: string, value: unknown): void {
   const type: unknown = Array.isArray(mark) && mark.length === 1 ? mark[0] : undefined
-  if (type !== 'Date' && type !== 'undefined') throw wrongMeta('marks a value as neither Date nor undefined')
+  if (type === 'Date') assertTime(at, value)
+  else if (type !== 'undefined') throw wrongMeta('marks a value as neither Date nor undefined')
+}
+
+/** `new Date` would read null, as which an invalid date is sent, as 1970, and "10 feb" as a day of 2001. */
+function assertTime(at: string, value: unknown): void {
+  const { error } = isoDateSchema.safeParse(value)
+  if (!error) return
+  const what = error.issues[0]?.message ?? 'must be a date'
+  throw new OncueError('INVALID_DATE', `${at} ${what}, got ${quote(value)}`)
 }
 
 function wrongMeta(what: string, cause?: unknown): OncueError {

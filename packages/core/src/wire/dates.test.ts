@@ -19,6 +19,16 @@ describe.each<[string, unknown]>([
   })
 })
 
+it.each<[string, unknown]>([
+  ['input is', new Date(Number.NaN)],
+  ['input.filter.createdFrom is', { filter: { createdFrom: new Date('31.12.2026 10:00') } }],
+  ['input.items.1.at is', { items: [{ at: day }, { at: new Date(Number.NaN) }] }],
+])('an invalid date is refused: %s', (message, value) => {
+  expect(() => encodeDates(value)).toThrow(
+    expect.objectContaining({ code: 'INVALID_DATE', message: `${message} an invalid Date` }),
+  )
+})
+
 describe('input that is not encoded this way', () => {
   it.each([[undefined], [null], ['text'], [{ error: { code: 'NOT_FOUND' } }]])(
     'is left alone: %j',

@@ -1,3 +1,5 @@
+import { OncueError } from '../errors.ts'
+
 /** JSON, and the paths of the texts in it that stand for dates: a subset of the format of superjson. */
 export interface WithDates {
   readonly json: unknown
@@ -9,10 +11,14 @@ type DatePaths = readonly ['Date'] | Readonly<Record<string, readonly ['Date']>>
 
 /**
  * We send JSON with dates in it, so the paths of the dates are enough: superjson itself walks and
- * copies everything, and refuses a payload that has a field `constructor`.
+ * copies everything, and refuses a payload that has a field `constructor`. An invalid date is refused: JSON would make
+ * it null, which reads as no condition, or as 1970.
  */
 export function encodeDates(json: unknown): WithDates {
-  if (json instanceof Date) return { json: json.toJSON(), meta: { values: ['Date'], v: 1 } }
+  if (json instanceof Date) {
+    assertValid(json, '')
+    return { json: json.toJSON(), meta: { values: ['Date'], v: 1 } }
+  }
   const values: Record<string, ['Date']> = {}
   if (typeof json === 'object' && json !== null) markDates(json, '', values)
   return Object.keys(values).length === 0 ? { json } : { json, meta: { values, v: 1 } }
@@ -33,8 +39,14 @@ function markDates(container: object, path: string, values: Record<string, ['Dat
 
 function markDate(value: unknown, at: string, values: Record<string, ['Date']>): void {
   if (typeof value !== 'object' || value === null) return
-  if (value instanceof Date) values[at] = ['Date']
-  else markDates(value, `${at}.`, values)
+  if (value instanceof Date) {
+    assertValid(value, `.${at}`)
+    values[at] = ['Date']
+  } else markDates(value, `${at}.`, values)
+}
+
+function assertValid(date: Date, at: string): void {
+  if (Number.isNaN(date.getTime())) throw new OncueError('INVALID_DATE', `input${at} is an invalid Date`)
 }
 
 /** The reverse, in place. Other texts are not changed. */
