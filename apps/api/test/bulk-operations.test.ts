@@ -59,13 +59,20 @@ function watchOutcomes(client: Client, id: string): Promise<BulkOperation[]> {
 }
 
 /** Claims up to `limit` due jobs and settles them. */
-async function endJobs({ store }: TestApi, limit: number, kind: 'complete' | 'fail'): Promise<void> {
+async function endJobs(
+  { store }: TestApi,
+  limit: number,
+  kind: 'complete' | 'fail' | 'retry',
+): Promise<void> {
   const worker = randomUUID()
   const { jobs } = await store.claim({ queues: ['default'], limit, worker, leaseMs: 60_000 })
   expect(jobs).toHaveLength(limit)
   const error = { class: 'TypeError', message: 'no user', fingerprint: 'f00d' }
   await store.settle(
-    jobs.map(({ id, run }) => (kind === 'fail' ? { id, run, kind, error } : { id, run, kind })),
+    jobs.map(({ id, run }) => {
+      if (kind === 'retry') return { id, run, kind, error, delayMs: 3_600_000 }
+      return kind === 'fail' ? { id, run, kind, error } : { id, run, kind }
+    }),
   )
 }
 
@@ -165,31 +172,20 @@ describe.each(DIALECTS)('bulk operations on %s', (dialect) => {
     expect(end).toMatchObject({ action: 'bulkOperations.end', target: { id, status: 'stopped' }, count: 5 })
   })
 
-  it('over HTTP have snake_case names at every depth, and take either in a request', async () => {
+  it('have an outcome for jobs that failed again and will be retried: the stream of outcomes ends', async () => {
     const api = await startTestApi(dialect)
-    const filter = { status: 'failed', created_from: '2026-01-08T12:00:00.000Z', meta: { tenantId: '7' } }
-    const start = async (canary: object) => {
-      const json = { action: 'requeue', filter, as_of: new Date(), expected_count: 0, canary }
-      const response = await api.fetch('/api/bulk', { json: { ...json, idempotency_key: randomUUID() } })
-      return { status: response.status, body: await response.json() }
-    }
-    const { status, body } = await start({ count: 5, max_failed: 2 })
-    expect(status).toBe(202)
-    const shown = {
-      filter,
-      canary: { count: 5, max_failed: 2 },
-      outcomes: { completed: 0, running: 0, waiting: 0, failed_again: 0, cancelled: 0 },
-    }
-    expect(body).toMatchObject(shown)
-    expect(await (await api.fetch(`/api/bulk/${body.id}`)).json()).toMatchObject(shown)
-    expect(await (await api.fetch('/api/bulk')).json()).toMatchObject({ items: [shown] })
-    expect((await start({ count: 5, maxFailed: 1 })).body.canary).toEqual({ count: 5, max_failed: 1 })
-    expect((await start({ count: 5 })).body.canary).toEqual({ count: 5, max_failed: 0 })
-    const twice = await start({ count: 5, max_failed: 2, maxFailed: 2 })
-    expect([twice.status, twice.body.error.message]).toEqual([
-      400,
-      expect.stringContaining('canary.max_failed: is also given as maxFailed'),
-    ])
+    await failJobs(api.store, 40, { maxRetries: 5 })
+    const canary = { count: 5, maxFailed: 0 }
+    const { id } = await api.client().bulkOperations.run.mutate({ ...(await request(api)), canary })
+    const get = () => api.client().bulkOperations.get.query({ id })
+    await eventually(async () => expect((await get()).done).toBe(5))
+    const all = watchOutcomes(api.client(), id)
+    await endJobs(api, 5, 'retry')
+    expect((await all).at(-1)).toMatchObject({
+      status: 'stopped',
+      outcomes: { completed: 0, running: 0, waiting: 0, failedAgain: 5, cancelled: 0 },
+    })
+    expect((await api.client().jobs.list.query({ status: 'pending' })).total).toBe(5)
   })
 
   it('over HTTP stop by themselves when more than so many fail again, and say why', async () => {

@@ -42,10 +42,15 @@ export async function* watchBulkOperation(
       const version = versionOf(operation)
       if (version !== told) yield { id: version, operation }
       told = version
-      if (operation.finishedAt && !(outcomes && operation.isOpen)) return
+      if (operation.finishedAt && !(outcomes && hasUnknown(operation))) return
     }
   } finally {
     signal.removeEventListener('abort', onAbort)
     leave()
   }
+}
+
+/** A job that failed again has its outcome, also if it will be retried, which may take days. */
+function hasUnknown({ isOpen, outcomes }: BulkOperationRow): boolean {
+  return isOpen && outcomes !== null && outcomes.waiting + outcomes.running > 0
 }

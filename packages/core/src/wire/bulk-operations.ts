@@ -124,5 +124,5 @@ export const bulkOperationPageSchema = pageOf(bulkOperationSchema)
 
 export const watchBulkOperationRequestSchema = idRequestSchema.extend({
   lastEventId: lastEventIdSchema,
-  outcomes: z.boolean().default(false).describe('true: go on until the outcome of every job is known'),
+  outcomes: z.boolean().default(false).describe('true: go on until none of its jobs is running or waiting'),
 })
