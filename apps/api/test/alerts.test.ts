@@ -90,12 +90,12 @@ class Scene {
     return this.store.enqueue(Array.from({ length: count }, () => prepareJob('mail', {}, { queue: 'mail' })))
   }
 
-  async run(kind: 'complete' | 'fail'): Promise<void> {
+  async run(kind: 'complete' | 'fail', error = ERROR): Promise<void> {
     const { jobs } = await this.store.claim({
       ...{ queues: ['mail'], limit: 100, worker: WORKER.id, leaseMs: MINUTE },
     })
     await this.store.settle(
-      jobs.map(({ id, run }) => (kind === 'fail' ? { id, run, kind, error: ERROR } : { id, run, kind })),
+      jobs.map(({ id, run }) => (kind === 'fail' ? { id, run, kind, error } : { id, run, kind })),
     )
   }
 
@@ -494,6 +494,37 @@ describe.each(DIALECTS)('alerts on %s', (dialect) => {
     await fail()
     await evaluator.tick()
     expect(await scene.alerts()).toMatchObject([{ status: 'firing', summary }, { status: 'resolved' }])
+    await presence.leave()
+  })
+
+  it('each new error is notified once, also while the alert of another one fires', async () => {
+    const scene = await Scene.open(dialect)
+    const presence = await scene.store.attend(WORKER)
+    const evaluator = scene.evaluator()
+    for (const { id } of await scene.control.alertRules.list()) await scene.control.alertRules.delete(id)
+    const rule = { name: 'new', kind: 'new_error', queue: null, threshold: 7, forMs: 0 } as const
+    await scene.control.alertRules.create({ ...rule, enabled: true })
+    const fail = async (fingerprint: string) => {
+      await scene.enqueue()
+      await scene.run('fail', { ...ERROR, class: fingerprint, fingerprint })
+      scene.advance(TICK)
+      await evaluator.tick()
+    }
+    const summaries = () => scene.told.map(({ summary }) => summary)
+    const first = 'mail: new error A, not seen for 7 days'
+    await fail('A')
+    await fail('A')
+    expect(summaries()).toEqual([first])
+    await fail('B')
+    await fail('A')
+    expect(summaries()).toEqual([first, 'mail: new error B, not seen for 7 days, and 1 other error'])
+    const [alert] = await scene.alerts()
+    expect(alert).toMatchObject({ status: 'firing', fingerprint: 'B', transitions: 2 })
+
+    // A snooze is for the whole rule.
+    await scene.control.alerts.snooze(alert?.id ?? '', new Date(scene.now().getTime() + DAY), 'Ada')
+    await fail('C')
+    expect(summaries()).toHaveLength(2)
     await presence.leave()
   })
 

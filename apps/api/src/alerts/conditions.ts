@@ -150,7 +150,7 @@ function readTopic({ threshold, topic }: Rule, { topics }: Facts): Subject {
 }
 
 /** The limit of names in an alert: a producer could invent any number of queues. */
-const MAX_HELD_FOR = 100
+export const MAX_HELD_FOR = 100
 
 const SEVERITY = { clear: 0, between: 1, holds: 2 } as const
 

@@ -1,7 +1,7 @@
 import { newJobId } from '@oncue/core'
 import type { AlertKind } from '@oncue/core/wire'
 import type { AlertChange, AlertEpisode, AlertRow, AlertRuleRow } from '@oncue/db'
-import { readRule, type Subject, unservedQueues } from './conditions.ts'
+import { MAX_HELD_FOR, readRule, type Subject, unservedQueues } from './conditions.ts'
 import type { Facts } from './facts.ts'
 
 /**
@@ -156,6 +156,10 @@ function hold(
   const isNew = worst === null ? before.queue !== null : !before.heldFor.includes(worst)
   if (before.acked && isNew)
     return { before, after: { ...after, transitions: before.transitions + 1 }, endsAck: true }
+  // Another error has nothing to do with the first one. Beyond the limit of names they are one incident.
+  const isAnotherError = fingerprint !== null && isNew && before.heldFor.length < MAX_HELD_FOR
+  if (isAnotherError && !before.snoozed)
+    return { before, after: { ...after, transitions: before.transitions + 1 } }
   // Write only what people would see, and the queues that an acknowledgement covers.
   const isKnown = before.acked !== null || heldFor.join('\n') === before.heldFor.join('\n')
   const isSame =

@@ -41,7 +41,7 @@ export interface Facts {
   readonly queues: ReadonlyMap<string, QueueFacts>
   /** Failed and all runs of each topic that has a rule. */
   readonly topics: ReadonlyMap<string, QueueFacts['ended']>
-  /** By the days of each rule: errors of the last hour that were not seen for so many days before, the largest first. */
+  /** By the days of each rule: errors of the last hour that were not seen for so many days before, the newest first. */
   readonly newErrors: ReadonlyMap<number, readonly NewError[]>
 }
 
@@ -117,6 +117,8 @@ async function readErrors(
     // A job that has been retried for days keeps an old error in the list.
     .filter(({ firstSeen }) => firstSeen >= since)
     .filter(({ queues }) => queues.some((queue) => queue !== INTERNAL_QUEUE))
+    // The alert names the one that it has just fired for.
+    .sort((a, b) => b.firstSeen.getTime() - a.firstSeen.getTime())
     .map(toError)
   const found = new Map<number, NewError[]>()
   for (const each of days) {
