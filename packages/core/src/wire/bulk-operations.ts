@@ -18,7 +18,9 @@ const foundJobsSchema = z.object({
   byStatus: z.record(z.string(), z.int()).describe('of the inspected jobs'),
   byError: z
     .array(z.object({ class: z.string(), message: z.string(), count: z.int() }))
-    .describe('of the inspected jobs, the most frequent first, at most 20'),
+    .describe(
+      'of the inspected jobs, one for each fingerprint with the message of the newest job; the most frequent first, at most 20',
+    ),
   errorKinds: z.int().describe('how many different errors the inspected jobs have'),
   inspected: z.int().describe('how many jobs were inspected: the newest, at most 2,000'),
   sample: z

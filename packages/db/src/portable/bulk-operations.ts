@@ -282,10 +282,11 @@ export async function countMatches(
 type LookedAt = FoundJobs['sample'][number] & {
   readonly class: string | null
   readonly message: string | null
+  readonly fingerprint: string | null
 }
 
 const COLUMNS = `n.id, n.topic, n.queue, cast(n.status as text) as status, n.last_error ->> 'class' as class,
-  n.last_error ->> 'message' as message`
+  n.last_error ->> 'message' as message, n.last_error ->> 'fingerprint' as fingerprint`
 
 /** What those jobs are, without their payloads. */
 async function describeMatches(sql: Sql, { newest, ...count }: Counted): Promise<BulkOperationPreview> {
@@ -293,7 +294,8 @@ async function describeMatches(sql: Sql, { newest, ...count }: Counted): Promise
   const found = new Map(rows.map((row) => [row.id, row]))
   const seen = newest.flatMap((id) => found.get(id) ?? []).reverse()
   const errors = seen.filter((row) => row.class !== null)
-  const kinds = tally(errors, (row) => JSON.stringify([row.class, row.message]))
+  // As in the list of failures: messages of one error differ by what they quote.
+  const kinds = tally(errors, (row) => row.fingerprint ?? JSON.stringify([row.class, row.message]))
   return {
     ...count,
     byStatus: Object.fromEntries(tally(seen, ({ status }) => status).map(([{ status }, n]) => [status, n])),

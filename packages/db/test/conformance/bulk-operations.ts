@@ -676,6 +676,23 @@ export function describeBulkOperations(dialect: Dialect): void {
         })
       })
 
+      it('counts the errors by their fingerprint, whatever their messages quote', async () => {
+        const store = await bench.openWithClock()
+        await store.enqueue(someJobs(3))
+        for (const order of [1, 2, 3]) {
+          const job = await claimOne(store)
+          const error = { ...anError, message: `order ${order} is gone` }
+          await store.settle([{ id: job.id, run: job.run, kind: 'fail', error }])
+          bench.clock.advance(1)
+        }
+        const { byError, errorKinds } = await store.bulkOperations.preview(
+          { status: 'failed' },
+          bench.clock.now(),
+        )
+        expect(byError).toEqual([{ class: anError.class, message: expect.any(String), count: 3 }])
+        expect(errorKinds).toBe(1)
+      })
+
       it('refuses an invalid filter', async () => {
         const store = await bench.openWithClock()
         await expect(
