@@ -156,6 +156,7 @@ export const waitReasonSchema = z.object({
     'paused',
     'no_worker',
     'unknown_topic',
+    'unknown_queue',
     'concurrency_key',
     'queue_limit',
     'rate_limit',

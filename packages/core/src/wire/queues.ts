@@ -152,7 +152,9 @@ export const queueExplanationSchema = z.object({
   waiting: z.int().describe('ready to run; counted up to 10,000'),
   reasons: z
     .array(waitReasonSchema)
-    .describe('what keeps its jobs from running now; empty: nothing waits, or nothing stands in its way'),
+    .describe(
+      'what keeps its jobs from running now, a pause and later jobs also while nothing waits; empty: nothing stands in its way',
+    ),
   drain: z
     .object({
       text: z.string().describe('"9.8/min done, 0.2/min arriving: empty in about 7 min; 3 min with 4 slots"'),

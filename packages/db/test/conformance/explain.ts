@@ -89,11 +89,10 @@ export function describeExplain(dialect: Dialect): void {
       expect(await why(store, known.id)).toEqual(['Next in line'])
       expect(await why(store, unknown.id)).toEqual([
         'No live worker of queue default knows topic mail_digest',
-        '2nd in line',
       ])
-      expect(await why(store, elsewhere.id)).toEqual(['No live worker serves queue media', 'Next in line'])
+      expect(await why(store, elsewhere.id)).toEqual(['No live worker serves queue media'])
       bench.clock.advance(MINUTE)
-      expect(await why(store, known.id)).toEqual(['No live worker serves queue default', 'Next in line'])
+      expect(await why(store, known.id)).toEqual(['No live worker serves queue default'])
     })
 
     it('is that it is not due yet, or backs off', async () => {
@@ -207,11 +206,38 @@ export function describeExplain(dialect: Dialect): void {
       const nothing = { queue: 'default', waiting: 0, reasons: [], drain: null }
       expect(await store.explainQueue('default')).toEqual(nothing)
       await store.enqueue([aJob({ delay: MINUTE })])
-      expect(await store.explainQueue('default')).toEqual(nothing)
+      const text = '1 job is scheduled or retried later, due in 1 min'
+      expect(await store.explainQueue('default')).toEqual({
+        ...nothing,
+        reasons: [{ kind: 'scheduled', text, until: expect.any(Date) }],
+      })
       await store.enqueue([aJob(), aJob({ priority: 3 })])
       expect(await store.explainQueue('default')).toMatchObject({
         ...{ waiting: 2, reasons: [], drain: { text: '0 of 2 slots busy, 0/min done', slots: 2, busy: 0 } },
       })
+    })
+
+    it('is a pause with the jobs that are due later, while nothing waits', async () => {
+      const store = await served()
+      await store.enqueue(someJobs(12))
+      const { jobs } = await store.claim(claiming({ limit: 12 }))
+      await store.settle(
+        jobs.map(({ id, run }, n) => ({ id, run, kind: 'retry', error: anError, delayMs: (n + 4) * MINUTE })),
+      )
+      await store.pause('default', 'ada', 30 * MINUTE)
+      expect(await store.explainQueue('default')).toMatchObject({ waiting: 0, drain: null })
+      expect(await texts(store)).toEqual([
+        expect.stringMatching(/^Queue default .*paused by ada, for another 30 min$/),
+        '12 jobs are scheduled or retried later, the first due in 4 min',
+      ])
+    })
+
+    it('is that there is no such queue: it has had no jobs, and no worker serves it', async () => {
+      const store = await served()
+      const text = 'There is no queue nope: it has had no jobs, and no worker serves it'
+      expect((await store.explainQueue('nope')).reasons).toEqual([
+        { kind: 'unknown_queue', text, until: null },
+      ])
     })
 
     it('is a pause, a missing worker, or topics that none knows', async () => {

@@ -28,7 +28,8 @@ export async function explainQueue(sql: Sql, queue: string): Promise<QueueExplan
   const now = await sql.now()
   const levels = await levelsOf(sql, [queue])
   const waiting = await countWaiting(sql, levels, now)
-  if (waiting === 0) return { queue, waiting, reasons: [], drain: null }
+  if (waiting === 0)
+    return { queue, waiting, reasons: await laterReasons(sql, queue, levels, now), drain: null }
   const [settings, slots, live, rows, topics, perMinute, samples] = await Promise.all([
     readSettings(sql, queue),
     readSlots(sql, { queue, concurrency_key: null }),
@@ -60,6 +61,53 @@ export async function explainQueue(sql: Sql, queue: string): Promise<QueueExplan
   const isBottleneck = isFull && limits.length === 0
   const drain = stops.length > 0 ? null : drainOf({ waiting, perMinute, perMs, ...staff, isBottleneck })
   return { queue, waiting: Math.min(waiting, MAX_AHEAD), reasons, drain }
+}
+
+/** While nothing waits: that it is paused, that jobs are due later, or that there is no such queue. */
+async function laterReasons(
+  sql: Sql,
+  queue: string,
+  levels: readonly Level[],
+  now: Date,
+): Promise<WaitReason[]> {
+  const [settings, slots, live, past, later] = await Promise.all([
+    readSettings(sql, queue),
+    readSlots(sql, { queue, concurrency_key: null }),
+    readWorkers(sql, now),
+    sql.all(q`select queue from {totals} where queue = ${queue}
+      union select queue from {stat_deltas} where queue = ${queue}`),
+    readLater(sql, levels, now),
+  ])
+  const isServed = live.some(({ queues }) => queues.includes(queue))
+  if (levels.length === 0 && !settings && slots.length === 0 && past.length === 0 && !isServed) {
+    const text = `There is no queue ${queue}: it has had no jobs, and no worker serves it`
+    return [{ kind: 'unknown_queue', text, until: null }]
+  }
+  return [...waitsForQueue(sql, { queue }, settings, now), ...later]
+}
+
+async function readLater(sql: Sql, levels: readonly Level[], now: Date): Promise<WaitReason[]> {
+  let count = 0
+  let until: Date | null = null
+  for (const level of levels) {
+    const walk = walkLevel(level, 'later', 'j.status, j.visible_at', now, MAX_AHEAD + 1)
+    const [row] = await sql.walk<{ count: number; first: unknown }>(
+      q`select count(*) as count, min(w.visible_at) as first from (${walk}) w where w.status = 'pending'`,
+    )
+    count += Number(row?.count ?? 0)
+    const first = sql.time(row?.first)
+    if (first && (!until || first < until)) until = first
+    if (count > MAX_AHEAD) break
+  }
+  if (!until) return []
+  const jobs =
+    count > MAX_AHEAD
+      ? `Over ${number(MAX_AHEAD)} jobs are`
+      : count === 1
+        ? '1 job is'
+        : `${number(count)} jobs are`
+  const first = `${count === 1 ? 'due' : 'the first due'} in ${inWords(until.getTime() - now.getTime())}`
+  return [{ kind: 'scheduled', text: `${jobs} scheduled or retried later, ${first}`, until }]
 }
 
 /** Without a worker one reason says it all; of many unknown topics the first are enough. */

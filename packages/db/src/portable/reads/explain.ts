@@ -87,7 +87,9 @@ export async function explain(sql: Sql, id: JobId): Promise<Explanation | null> 
     isExact,
     aboutMs: aboutMs === null ? null : Math.round(aboutMs),
   }
-  return { id, status, reasons: [...reasons, inLine(position)], position, waitsFor }
+  // A line that no worker serves does not move.
+  const isServed = !reasons.some(({ kind }) => kind === 'no_worker' || kind === 'unknown_topic')
+  return { id, status, reasons: [...reasons, ...(isServed ? [inLine(position)] : [])], position, waitsFor }
 }
 
 function waitsItself(sql: Sql, job: JobRow, slots: readonly SlotRow[], now: Date): WaitReason[] {
