@@ -145,13 +145,15 @@ describe.each(DIALECTS)('bad requests to REST on %s', (dialect) => {
 
     test('with a body that is no JSON, too deep, too large, or an attack on the prototype', async () => {
       if (method !== 'POST') return
-      const { at } = await valid()
+      const { at, required } = await valid()
       const send = (body: string, headers = {}) => world.send(method, at, { body, headers })
+      // Where no field is required, no body is needed.
+      const nothing: Row[] = required.length > 0 ? [['nothing', () => send(''), WRONG_FIELD]] : []
       const deep = '{"payload":'.repeat(10_000) + 1 + '}'.repeat(10_000)
       await expectRefused(world, [
         ['half of it', () => send('{"topic":"x"'), ['INVALID_JSON']],
         ['no JSON', () => send('}{'), ['INVALID_JSON']],
-        ['nothing', () => send(''), ['INVALID_JSON']],
+        ...nothing,
         ['deep', () => send(deep), ['INVALID_INPUT', 'INVALID_TOPIC']],
         ['__proto__', () => send('{"__proto__":{"admin":true}}'), ['INVALID_JSON']],
         ['constructor', () => send('{"constructor":{"prototype":{"admin":true}}}'), ['INVALID_JSON']],

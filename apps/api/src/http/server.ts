@@ -69,7 +69,9 @@ export async function createServer(services: Services, options: ServerOptions): 
   answerProbes(app, services)
   await app.register(async (scope) => {
     identifyRequests(scope, services, options.limits)
-    readBodies(scope, scope.getDefaultJsonParser('error', 'error'))
+    const parse = scope.getDefaultJsonParser('error', 'error')
+    // Many clients always send the header, also without a body.
+    readBodies(scope, (request, text, done) => (text === '' ? done(null) : parse(request, text, done)))
     serveMetrics(scope, services)
     registerSession(scope, services)
     await registerRest(scope, services)
