@@ -27,14 +27,14 @@ export function createAdmin(sql: Sql): Admin {
         throw new OncueError('INVALID_INPUT', `forMs must be a whole number from 1 to ${MAX_PAUSE_MS}`)
       const now = await sql.now()
       const until = forMs === undefined ? null : new Date(now.getTime() + forMs)
-      // A second pause changes only the end of the first: who paused the queue, and since when, is kept.
-      const first = (
-        column: 'paused_at' | 'paused_by',
-      ) => q`case when q.paused_at is null or q.paused_until <= ${now}
-        then excluded.${raw(column)} else q.${raw(column)} end`
+      // A second pause changes only the end of the first, and then it is by the one who set that end.
+      const isNew = q`(q.paused_at is null or q.paused_until <= ${now})`
+      const isOther = q`q.paused_until is distinct from excluded.paused_until`
       await sql.run(q`insert into {queues} as q (name, paused_at, paused_by, paused_until)
         values (${queue}, ${now}, ${by ?? null}, ${until})
-        on conflict (name) do update set paused_at = ${first('paused_at')}, paused_by = ${first('paused_by')},
+        on conflict (name) do update set
+          paused_at = case when ${isNew} then excluded.paused_at else q.paused_at end,
+          paused_by = case when ${isNew} or ${isOther} then excluded.paused_by else q.paused_by end,
           paused_until = excluded.paused_until`)
     },
 

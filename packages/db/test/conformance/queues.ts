@@ -69,13 +69,15 @@ export function describeQueues(dialect: Dialect): void {
       expect(await topics(store)).toEqual(['a'])
     })
 
-    it('that is paused again keeps who paused it, and takes the new end', async () => {
+    it('that is paused again keeps since when, and takes the new end and its actor', async () => {
       const store = await bench.openWithClock()
       const at = bench.clock.now()
       await store.pause('default', 'ada', 30 * MINUTE)
       await store.pause('default', 'bob', 60 * MINUTE)
       const until = new Date(at.getTime() + 60 * MINUTE)
-      expect(await overview(store)).toMatchObject({ paused: { at, by: 'ada', until } })
+      expect(await overview(store)).toMatchObject({ paused: { at, by: 'bob', until } })
+      await store.pause('default', 'ada')
+      expect(await overview(store)).toMatchObject({ paused: { at, by: 'ada', until: null } })
       await store.pause('default', 'bob')
       expect(await overview(store)).toMatchObject({ paused: { at, by: 'ada', until: null } })
       await store.pause('default', 'ada', MINUTE)
