@@ -83,7 +83,11 @@ export class AddressGuard {
   #assertAddress(address: string): void {
     const range = rangeOf(address)
     if (range === 'unicast' || (this.#allowsPrivate && PRIVATE_RANGES.includes(range))) return
-    throw refusal(`resolves to ${address}, which is not a public address (${range})`)
+    // The usual hint would not help.
+    const hint = PRIVATE_RANGES.includes(range)
+      ? undefined
+      : 'Use another address: this one is never allowed.'
+    throw refusal(`resolves to ${address}, which is not a public address (${range})`, hint)
   }
 }
 
