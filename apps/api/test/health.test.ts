@@ -9,7 +9,7 @@ import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { FactReader } from '../src/health/facts.ts'
 import { GaugeRecorder } from '../src/health/gauge-recorder.ts'
 import { createHealth } from '../src/live/live.ts'
-import { createDatabase, DIALECTS, type Dialect, startTestApi } from './harness.ts'
+import { createDatabase, DIALECTS, type Dialect, errorOf, startTestApi } from './harness.ts'
 import { StatementCounter, startProxy } from './proxy.ts'
 
 const SECOND = 1_000
@@ -457,6 +457,11 @@ describe.each(DIALECTS)('gauges on %s', (dialect) => {
       [9, 0],
       [14, 2],
     ])
+    for (const read of [jobs.gauges, jobs.series])
+      expect(await errorOf(read.query({ from: range.to, to: range.from }))).toMatchObject({
+        code: 'INVALID_INPUT',
+        message: expect.stringMatching(/^input\.from: must not be after `to`/),
+      })
     const ofMail = await jobs.gauges.query({ ...range, queue: 'mail', stepMinutes: 30 })
     expect(ofMail).toMatchObject([
       { waiting: 4, workers: 2 },

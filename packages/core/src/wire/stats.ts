@@ -97,6 +97,9 @@ const stepMinutesSchema = z
   .default(1)
   .describe('minutes per point; each point begins at a multiple of it')
 
+const isInOrder = ({ from, to }: { readonly from: Date; readonly to: Date }) => from <= to
+const NOT_IN_ORDER = { path: ['from'], error: 'must not be after `to`' }
+
 export const seriesRequestSchema = z
   .strictObject({
     ...jobStatsRequestSchema.shape,
@@ -111,6 +114,7 @@ export const seriesRequestSchema = z
     path: ['from'],
     error: 'must be at most 90 days before `to`',
   })
+  .refine(isInOrder, NOT_IN_ORDER)
 export type SeriesRequest = Readonly<z.input<typeof seriesRequestSchema>>
 
 /** In milliseconds; null when nothing ran. Interpolated within a bucket whose upper end is 41% above its lower one. */
@@ -136,12 +140,14 @@ export const seriesPointSchema = z.object({
 })
 export type SeriesPoint = Readonly<z.output<typeof seriesPointSchema>>
 
-export const gaugesRequestSchema = z.strictObject({
-  queue: queueSchema.optional().describe('default: all queues together'),
-  from: timeSchema,
-  to: timeSchema,
-  stepMinutes: stepMinutesSchema,
-})
+export const gaugesRequestSchema = z
+  .strictObject({
+    queue: queueSchema.optional().describe('default: all queues together'),
+    from: timeSchema,
+    to: timeSchema,
+    stepMinutes: stepMinutesSchema,
+  })
+  .refine(isInOrder, NOT_IN_ORDER)
 
 /** How many jobs of a queue, or of all queues together, waited and ran. */
 const gaugeSchema = z.object({
