@@ -299,7 +299,8 @@ describe.each(DIALECTS)('administration on %s', (dialect) => {
     ])
       expect(await errorOf(call())).toMatchObject({
         code: 'FORBIDDEN',
-        message: '"operator" may not enqueue jobs: its role is operator',
+        message:
+          '"operator" may not do this: it needs a role that may enqueue jobs, and its role is operator',
       })
     expect((await api.client().jobs.list.query({})).items).toEqual([])
     await operator.schedules.pause.mutate({ name: 'nightly' })

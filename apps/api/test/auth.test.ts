@@ -181,11 +181,11 @@ describe.each(Object.entries(DATABASES))('access on %s', (_, createDatabase) => 
       await expect(auth.authorize(ANONYMOUS, 'read')).rejects.toMatchObject({ code: 'UNAUTHORIZED' })
       await expect(auth.authorize(as('viewer'), 'act')).rejects.toMatchObject({
         code: 'FORBIDDEN',
-        message: '"shop" may not change jobs: its role is viewer',
+        message: '"shop" may not do this: it needs a role that may change jobs, and its role is viewer',
       })
       await expect(auth.authorize(as(null, { kind: 'jwt' }), 'read')).rejects.toMatchObject({
         code: 'FORBIDDEN',
-        message: '"shop" may not see jobs: it has no role',
+        message: '"shop" may not do this: it needs a role that may see jobs, and it has no role',
       })
     })
 

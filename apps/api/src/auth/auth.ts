@@ -76,7 +76,9 @@ export function createAuth({
     if (allows(now, { signedIn: kind !== 'anonymous', role }, access)) return
     if (kind === 'anonymous')
       throw new OncueError('UNAUTHORIZED', `This needs a token that may ${VERBS[access]}`)
-    const message = `${JSON.stringify(name)} may not ${VERBS[access]}: ${role ? `its role is ${role}` : 'it has no role'}`
+    // It may be a read: the audit, for example, takes a role that may change jobs.
+    const has = role ? `its role is ${role}` : 'it has no role'
+    const message = `${JSON.stringify(name)} may not do this: it needs a role that may ${VERBS[access]}, and ${has}`
     throw new OncueError('FORBIDDEN', message)
   }
 
