@@ -87,6 +87,12 @@ describe.each(DIALECTS)('channels on %s', (dialect) => {
     expect(await channels.list.query()).toMatchObject([
       { lastError: 'The receiver returned 503', failingSince: expect.any(Date) },
     ])
+    receiver.answer = () => ({ status: 410 })
+    expect(await channels.test.mutate({ id })).toEqual({
+      delivered: false,
+      error: 'The receiver returned 410, so the channel was disabled',
+    })
+    expect(await channels.list.query()).toMatchObject([{ enabled: false }])
     // A test is sent directly, without a job that could be retried.
     expect(await api.store.list({ queue: 'oncue' })).toMatchObject({ total: 0 })
   })

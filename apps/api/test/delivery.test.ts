@@ -18,6 +18,7 @@ describe.each(DIALECTS)('delivery on %s', (dialect) => {
         ...{ id: '01900000-0000-7000-8000-0000000000a1', kind: 'oldest_waiting', queue: 'mail' },
         ...{ state: 'firing', summary: 'mail: oldest job waits 12 min (limit 5 min)' },
         ...{ value: 720, threshold: 300, firedAt: '2026-01-01T00:00:00.000Z' },
+        ...{ topic: null, fingerprint: null },
       }
       expect(JSON.parse(body)).toEqual({
         type: 'alert.firing',
@@ -183,6 +184,17 @@ describe.each(DIALECTS)('delivery on %s', (dialect) => {
     const link = '<https://oncue.example/alerts/01900000-0000-7000-8000-0000000000a1|Open>'
     expect(JSON.parse(body)).toEqual({ text: `[production] *Firing:* a &lt;b&gt; &amp; c ${link}` })
     expect(headers).not.toHaveProperty('oncue-signature')
+  })
+
+  it('of a test says once that it is one', async () => {
+    const receiver = await Receiver.listen()
+    const office = await Office.open(dialect)
+    const { id } = await office.webhook(receiver.url, 'slack')
+    const channel = await office.channel(id)
+    if (!channel) throw new Error('there is no channel')
+    expect(await office.delivery.test(channel)).toEqual({ delivered: true, error: null })
+    const { text } = JSON.parse(receiver.received[0]?.body ?? '')
+    expect(text).toMatch(/^\[production\] \*Test:\* Notifications arrive here/)
   })
 
   it('happens once per channel and change, however often it is requested', async () => {

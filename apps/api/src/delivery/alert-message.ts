@@ -6,6 +6,9 @@ const alertInMessageSchema = z.object({
   id: z.string(),
   kind: z.enum(ALERT_KINDS),
   queue: z.string().nullable(),
+  // Missing in jobs of the previous version.
+  topic: z.string().nullable().default(null),
+  fingerprint: z.string().nullable().default(null),
   state: z.enum(ALERT_STATES),
   summary: z.string(),
   value: z.number(),
@@ -48,8 +51,11 @@ export function toAlertMessage(notification: Notification): AlertMessage {
   }
 }
 
-function toAlert({ id, kind, queue, state, summary, value, threshold, firedAt }: Alert) {
-  return { id, kind, queue, state, summary, value, threshold, firedAt: firedAt.toISOString() }
+function toAlert({ id, kind, queue, topic, fingerprint, state, summary, value, threshold, firedAt }: Alert) {
+  return {
+    ...{ id, kind, queue, topic, fingerprint, state, summary, value, threshold },
+    firedAt: firedAt.toISOString(),
+  }
 }
 
 /** In a title, and before a sentence. */

@@ -98,16 +98,15 @@ export class Delivery implements Service {
 
   /** Sends a test now, also over a disabled channel. */
   async test(channel: ChannelRow): Promise<{ delivered: boolean; error: string | null }> {
-    const summary = 'Test: notifications arrive here'
+    const summary = 'Notifications arrive here'
     const at = await this.#store.now()
     const about = { summary, alert: null, alerts: [], groups: [], path: '/alerts' }
     const message = toAlertMessage({ id: 'test', kind: 'test', at, ...about })
     const id = newJobId(at.getTime())
     const outcome = await this.#sender.attempt(channel, id, message, this.#stopping.signal)
-    return {
-      delivered: outcome.kind === 'delivered',
-      error: outcome.kind === 'delivered' ? null : outcome.error,
-    }
+    if (outcome.kind === 'delivered') return { delivered: true, error: null }
+    const isDisabled = outcome.kind === 'gone' ? ', so the channel was disabled' : ''
+    return { delivered: false, error: `${outcome.error}${isDisabled}` }
   }
 
   async stop(): Promise<void> {

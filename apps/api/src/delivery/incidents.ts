@@ -40,7 +40,7 @@ export async function sendToIncidents(
 /** A test is an incident of its own. */
 function groupsOf({ id, message }: Sent): readonly Group[] {
   if (message.type !== 'test') return message.groups
-  return [{ id: `test-${id}`, action: 'trigger', summary: message.summary, path: message.path }]
+  return [{ id: `test-${id}`, action: 'trigger', summary: `Test: ${message.summary}`, path: message.path }]
 }
 
 /** A test does not stay open. An acknowledged incident is closed first: triggering it again would notify no one. */
