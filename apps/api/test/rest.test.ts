@@ -480,6 +480,14 @@ describe.each(DIALECTS)('REST on %s', (dialect) => {
       expect((await paused()) ?? null).toBeNull()
     })
 
+    test('an action without a body takes any content type of JSON', async () => {
+      const headers = { 'content-type': 'application/json' }
+      for (const verb of ['pause', 'resume'])
+        expect((await send('POST', `/api/queues/no_body/${verb}`, { headers })).status).toBe(204)
+      const needed = await send('POST', '/api/jobs/enqueue', { headers })
+      expect([needed.status, needed.error?.code]).toEqual([400, 'INVALID_TOPIC'])
+    })
+
     test('a queue is paused for a while, and a duration in the query is refused', async () => {
       const body = { for_seconds: 1_800 }
       expect((await send('POST', '/api/queues/for_a_while/pause', { body })).status).toBe(204)
@@ -502,6 +510,22 @@ describe.each(DIALECTS)('REST on %s', (dialect) => {
       expect((await send('DELETE', '/api/schedules/rest_nightly')).status).toBe(204)
       const gone = await send('POST', '/api/schedules/rest_nightly/run-now')
       expect([gone.status, gone.error?.code]).toEqual([404, 'SCHEDULE_NOT_FOUND'])
+    })
+
+    test('a schedule of an unknown topic, and the removal of one that is declared in code, come with a warning', async () => {
+      const body = { name: 'rest_typo', cron: '0 9 * * *', topic: 'mial', payload: {} }
+      const saved = await send('POST', '/api/schedules', { body })
+      expect(saved.body).toMatchObject({ warning: 'No worker has announced a topic mial: check its name' })
+      expect((await send('DELETE', '/api/schedules/rest_typo')).status).toBe(204)
+
+      const schedule = { name: 'rest_declared', cron: '0 9 * * *', topic: 'mail', payload: {} }
+      const rest = { timezone: 'UTC', missed: 'skip', options: {}, source: 'code' } as const
+      await world.store.schedules.save({ ...schedule, ...rest })
+      const removed = await send('DELETE', '/api/schedules/rest_declared')
+      expect([removed.status, removed.body]).toEqual([
+        200,
+        { warning: expect.stringMatching(/^It is declared in code: .* Pause it instead\.$/) },
+      ])
     })
 
     test('health, workers and topics match the SDK, in snake_case', async () => {

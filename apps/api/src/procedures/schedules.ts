@@ -1,6 +1,8 @@
 import { jobIdSchema, OncueError, prepareJob } from '@oncue/core'
 import {
   previewScheduleRequestSchema,
+  removedScheduleSchema,
+  savedScheduleSchema,
   scheduleNameSchema,
   schedulePreviewSchema,
   scheduleRequestSchema,
@@ -59,7 +61,7 @@ export const schedules = {
     access: 'act',
     maxBody: JOB_BODY,
     input: scheduleRequestSchema,
-    output: scheduleSchema,
+    output: savedScheduleSchema,
     async run(ctx, { payload = null, takeOver, ...schedule }) {
       const { auth, payloads, principal, settings, store } = ctx
       await authorize(ctx, 'enqueue')
@@ -73,7 +75,10 @@ export const schedules = {
       const { payloadValidation } = await settings.get()
       await payloads.check(schedule.topic, payload, payloadValidation)
       const saved = await store.schedules.save({ ...schedule, payload, source: 'database' }, { takeOver })
-      return show(ctx, saved, await store.now())
+      const shown = await show(ctx, saved, await store.now())
+      // It may be announced later, so the schedule is saved; most unknown topics are typing errors.
+      if ((await store.topics()).some(({ topic }) => topic === schedule.topic)) return shown
+      return { ...shown, warning: `No worker has announced a topic ${schedule.topic}: check its name` }
     },
     audit: ({ name, cron, topic, takeOver }) => ({
       target: { name, cron, topic, ...(takeOver && { takeOver }) },
@@ -85,7 +90,7 @@ export const schedules = {
         summary: 'Create or change a schedule',
         body: scheduleRequestSchema,
         example: { name: 'nightly', cron: '0 9 * * *', topic: 'mail_digest', payload: { userId: '123' } },
-        responses: { 200: restObject(scheduleSchema) },
+        responses: { 200: restObject(savedScheduleSchema) },
         errors: ['INVALID_TOPIC', 'INVALID_QUEUE', 'SCHEDULE_IN_CODE'],
         respond: (schedule) => ({ status: 200, body: toRest(schedule) }),
       },
@@ -95,13 +100,25 @@ export const schedules = {
   remove: mutation({
     access: 'act',
     input: scheduleNameSchema,
-    output: z.null(),
+    output: removedScheduleSchema,
     async run({ store }, { name }) {
+      const found = (await store.schedules.list()).find((schedule) => schedule.name === name)
       await store.schedules.remove(name)
-      return null
+      if (found?.source !== 'code') return null
+      return {
+        warning: 'It is declared in code: the next worker that declares it brings it back. Pause it instead.',
+      }
     },
     audit: (target) => ({ target, count: 1 }),
-    rest: [changeRoute({ at: 'DELETE /api/schedules/:name', summary: 'Remove a schedule', ...byName })],
+    rest: [
+      {
+        at: 'DELETE /api/schedules/:name',
+        summary: 'Remove a schedule',
+        ...byName,
+        responses: { 204: null, 200: removedScheduleSchema.unwrap() },
+        respond: (removed) => (removed ? { status: 200, body: removed } : { status: 204 }),
+      },
+    ],
   }),
 
   pause: mutation({

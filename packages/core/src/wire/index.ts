@@ -177,7 +177,9 @@ export {
 } from './rest.ts'
 export {
   previewScheduleRequestSchema,
+  removedScheduleSchema,
   type ShownSchedule,
+  savedScheduleSchema,
   scheduleNameSchema,
   schedulePreviewSchema,
   scheduleRequestSchema,

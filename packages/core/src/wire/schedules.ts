@@ -54,4 +54,13 @@ export const scheduleSchema = z.object({
   lastAt: z.date().nullable(),
   paused: pausedSchema,
 })
+
+export const savedScheduleSchema = scheduleSchema.extend({
+  warning: z.string().optional().describe('no worker has announced the topic'),
+})
+
+export const removedScheduleSchema = z
+  .object({ warning: z.string().describe('it is declared in code, and comes back') })
+  .nullable()
+  .describe('null: it stays removed')
 export type ShownSchedule = Readonly<z.output<typeof scheduleSchema>>

@@ -44,7 +44,8 @@ export function openApiDocument(): Json {
       title: 'Oncue',
       version: '1',
       description:
-        'A job queue. Requests take camelCase and snake_case names. The fields of responses are snake_case; ' +
+        'A job queue. Fields of requests have exactly the names that are listed here; bodies that enqueue jobs or begin a ' +
+        'bulk operation take camelCase and snake_case. The fields of responses are snake_case; ' +
         'objects within them, such as `retry`, have the names of the SDK. ' +
         'TypeScript programs use the SDK instead.',
       license: { name: 'MIT', identifier: 'MIT' },
