@@ -55,7 +55,7 @@ function createCollector(register: Registry, { store, live, enqueuer }: Services
   })
   const settled = new Counter({
     name: 'oncue_jobs_settled_total',
-    help: 'Jobs finished on any worker since this process started',
+    help: 'Jobs finished on any worker since the first scrape of this process',
     labelNames: ['outcome'],
     registers,
   })
@@ -158,7 +158,7 @@ const EMPTY = { counts: DURATION_BUCKETS_MS.map(() => 0) }
 const NOTHING: Settled = { completed: 0, failed: 0, cancelled: 0, wait: EMPTY, run: EMPTY }
 
 /**
- * Counts the jobs that were settled since this process started. The store counts by the minute: past minutes are added once,
+ * Counts the jobs that were settled since the first scrape of this process: an earlier start would change no rate. The store counts by the minute: past minutes are added once,
  * and the last few are read again each time.
  */
 class SettledCounter {
