@@ -106,7 +106,9 @@ describeBoth('queues', (bench) => {
   })
 
   test('a queue says why its jobs wait', async () => {
-    expect(await bench.text('queues', 'explain', 'mail')).toBe('nothing waits\n')
+    expect(await bench.text('queues', 'explain', 'mail')).toBe(
+      'nothing waits\nThere is no queue mail: it has had no jobs, and no worker serves it\n',
+    )
     await bench.add('mail', { queue: 'mail' })
     await bench.store.pause('mail', 'ada')
     expect(await bench.text('queues', 'explain', 'mail')).toBe(
