@@ -172,6 +172,33 @@ describe.each(DIALECTS)('bulk operations on %s', (dialect) => {
     expect(end).toMatchObject({ action: 'bulkOperations.end', target: { id, status: 'stopped' }, count: 5 })
   })
 
+  it('over HTTP have snake_case names at every depth, and take either in a request', async () => {
+    const api = await startTestApi(dialect)
+    const filter = { status: 'failed', created_from: '2026-01-08T12:00:00.000Z', meta: { tenantId: '7' } }
+    const start = async (canary: object) => {
+      const json = { action: 'requeue', filter, as_of: new Date(), expected_count: 0, canary }
+      const response = await api.fetch('/api/bulk', { json: { ...json, idempotency_key: randomUUID() } })
+      return { status: response.status, body: await response.json() }
+    }
+    const { status, body } = await start({ count: 5, max_failed: 2 })
+    expect(status).toBe(202)
+    const shown = {
+      filter,
+      canary: { count: 5, max_failed: 2 },
+      outcomes: { completed: 0, running: 0, waiting: 0, failed_again: 0, cancelled: 0 },
+    }
+    expect(body).toMatchObject(shown)
+    expect(await (await api.fetch(`/api/bulk/${body.id}`)).json()).toMatchObject(shown)
+    expect(await (await api.fetch('/api/bulk')).json()).toMatchObject({ items: [shown] })
+    expect((await start({ count: 5, maxFailed: 1 })).body.canary).toEqual({ count: 5, max_failed: 1 })
+    expect((await start({ count: 5 })).body.canary).toEqual({ count: 5, max_failed: 0 })
+    const twice = await start({ count: 5, max_failed: 2, maxFailed: 2 })
+    expect([twice.status, twice.body.error.message]).toEqual([
+      400,
+      expect.stringContaining('canary.max_failed: is also given as maxFailed'),
+    ])
+  })
+
   it('have an outcome for jobs that failed again and will be retried: the stream of outcomes ends', async () => {
     const api = await startTestApi(dialect)
     await failJobs(api.store, 40, { maxRetries: 5 })

@@ -59,7 +59,7 @@ export function addQueues(program: Command): void {
       const { waiting, reasons, drain } = found
       const lines = [...reasons.map(({ text }) => text), ...(drain ? [drain.text] : [])]
       const wait = `${count(waiting, 'job')} ${waiting === 1 ? 'waits' : 'wait'}`
-      const text = [waiting === 0 ? 'nothing waits' : wait, ...lines.map((line) => plain(line))].join('\n')
+      const text = [waiting === 0 ? 'nothing waits' : wait, ...lines.map(terse)].join('\n')
       return { text, json: found }
     }),
   )
