@@ -14,7 +14,7 @@ begin
   if exists (select from oncue.deps) then
     v_ids := array(select unnest(p_ids) except select unnest(oncue.lock_dependants('{}', p_ids)));
   end if;
-  select array_agg(j.id), array_agg(json_build_object('run', j.run, 'worker', j.locked_by, 'startedAt', j.started_at))
+  select array_agg(j.id), array_agg(json_build_object('run', j.run, 'worker', j.locked_by, 'startedAt', oncue.iso_time(j.started_at)))
     into v_started, v_data
     from oncue.jobs j where j.id = any (v_ids) and j.started_at is not null;
   if v_started is not null then

@@ -20,6 +20,7 @@ declare
 begin
   -- What the row will no longer show once it runs again: each run that failed, snoozed or was interrupted, in
   -- the job's event stream. A job that snoozes for ever does not fill it: beyond 1,000 events only failures are kept.
+  -- A prefetched run that ended before its first heartbeat has no recorded start, and was short, as in history.
   select array_agg(f.id) filter (where f.type = 'run_failed'), array_agg(f.data) filter (where f.type = 'run_failed'),
       array_agg(f.id) filter (where f.type = 'run_snoozed'), array_agg(f.data) filter (where f.type = 'run_snoozed'),
       array_agg(f.id) filter (where f.type = 'run_interrupted'), array_agg(f.data) filter (where f.type = 'run_interrupted')
@@ -28,9 +29,9 @@ begin
       select j.id,
         case s.kind when 'snooze' then 'run_snoozed' when 'release' then 'run_interrupted' else 'run_failed' end as type,
         case s.kind
-          when 'snooze' then json_build_object('run', j.run, 'worker', j.locked_by, 'startedAt', j.started_at, 'delayMs', s."delayMs")
-          when 'release' then json_build_object('run', j.run, 'worker', j.locked_by, 'startedAt', j.started_at)
-          else json_build_object('run', j.run, 'worker', j.locked_by, 'startedAt', j.started_at, 'error', s.error)
+          when 'snooze' then json_build_object('run', j.run, 'worker', j.locked_by, 'startedAt', oncue.iso_time(coalesce(j.started_at, p_now)), 'delayMs', s."delayMs")
+          when 'release' then json_build_object('run', j.run, 'worker', j.locked_by, 'startedAt', oncue.iso_time(coalesce(j.started_at, p_now)))
+          else json_build_object('run', j.run, 'worker', j.locked_by, 'startedAt', oncue.iso_time(coalesce(j.started_at, p_now)), 'error', s.error)
         end as data
       from json_to_recordset(p_others) as s(id uuid, run integer, kind text, "delayMs" bigint, error json, interrupted boolean)
       join oncue.jobs j on j.id = any (array[s.id]) and j.run = s.run and j.status = 'processing'

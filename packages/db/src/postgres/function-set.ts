@@ -1,7 +1,7 @@
 // Written by prisma/generate.ts from prisma/postgres/functions. Do not edit.
 
 /** The functions that this build calls: `migrate` installs them. */
-export const FUNCTION_SET = '0efbdc82'
+export const FUNCTION_SET = 'c2037444'
 
 export type FunctionName =
   | 'after_finish'
@@ -30,6 +30,7 @@ export type FunctionName =
   | 'index_meta'
   | 'integer_option'
   | 'is_untended'
+  | 'iso_time'
   | 'job_id_option'
   | 'link'
   | 'lock_dependants'

@@ -2,7 +2,7 @@ import { LIMITS, newJobId } from '@oncue/core'
 import { describe, expect, it } from 'vitest'
 import type { JobEvent } from '../../src/portable/events/event.ts'
 import type { Settlement, Store } from '../../src/store.ts'
-import { aJob, anError, Bench, claimOne, complete, type Dialect, WORKER } from './harness.ts'
+import { aJob, anError, Bench, claiming, claimOne, complete, type Dialect, WORKER } from './harness.ts'
 import { processesOf } from './processes.ts'
 
 export function describeEvents(dialect: Dialect): void {
@@ -308,6 +308,15 @@ export function describeEvents(dialect: Dialect): void {
         { version: 1, type: 'run_snoozed', data: { run: 2, worker: WORKER, startedAt, delayMs: 0 } },
         { version: 2, type: 'run_interrupted', data: { run: 3, worker: WORKER, startedAt } },
       ])
+    })
+
+    it('sees when a run that failed began, also one that was prefetched and short', async () => {
+      const store = await bench.openWithClock()
+      const id = await oneJob(store)
+      const { jobs } = await store.claim(claiming({ start: 0 }))
+      await store.settle(jobs.map(({ run }) => ({ id, run, kind: 'retry', delayMs: 0, error: anError })))
+      const startedAt = bench.clock.now().toISOString()
+      expect(await store.events.list(id)).toMatchObject([{ type: 'run_failed', data: { startedAt } }])
     })
 
     it('does not see a snooze of a run that was asked to stop: its job is cancelled', async () => {

@@ -119,8 +119,11 @@ export function appendFew(
   statements.run(sql.APPEND_FEW, type, JSON.stringify(data), now, jobId)
 }
 
-/** For a run that is over and whose job continues. */
-export function runData(run: { run: number; locked_by: string; started_at: number | null }) {
-  const startedAt = run.started_at === null ? null : new Date(run.started_at).toISOString()
+/**
+ * For a run that is over and whose job continues. A prefetched run that ended before its first heartbeat has no
+ * recorded start, and was short.
+ */
+export function runData(run: { run: number; locked_by: string; started_at: number | null }, now: number) {
+  const startedAt = new Date(run.started_at ?? now).toISOString()
   return { run: run.run, worker: run.locked_by, startedAt }
 }

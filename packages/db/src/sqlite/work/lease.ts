@@ -86,7 +86,7 @@ export class Lease {
         back.push(id)
         continue
       }
-      if (wasStarted) appendEvent(this.#statements, id, 'run_crashed', runData(current), now)
+      if (wasStarted) appendEvent(this.#statements, id, 'run_crashed', runData(current, now), now)
       const error = { ...CRASHED, fingerprint: `WORKER_CRASHED:${current.topic}` }
       const verdict = crashVerdict(current.crashes + 1, current.max_retries)
       if (verdict.action === 'retry' && mayGoOn(current)) {

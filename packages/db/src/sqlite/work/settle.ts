@@ -77,15 +77,21 @@ export class Settle {
       }
       if (settlement.kind === 'retry' || settlement.kind === 'fail') {
         // What the row will no longer show once the job runs again.
-        appendEvent(this.#statements, id, 'run_failed', { ...runData(current), error: settlement.error }, now)
+        appendEvent(
+          this.#statements,
+          id,
+          'run_failed',
+          { ...runData(current, now), error: settlement.error },
+          now,
+        )
       }
       const again = mayGoOn(current) ? backOf(settlement, current, now) : undefined
       if (again) {
         if (settlement.kind === 'snooze') {
-          const data = { ...runData(current), delayMs: settlement.delayMs }
+          const data = { ...runData(current, now), delayMs: settlement.delayMs }
           appendFew(this.#statements, id, 'run_snoozed', data, now)
         } else if (settlement.kind === 'release' && settlement.interrupted) {
-          appendFew(this.#statements, id, 'run_interrupted', runData(current), now)
+          appendFew(this.#statements, id, 'run_interrupted', runData(current, now), now)
         }
         this.putBack(id, again, now)
         if (settlement.kind === 'retry') tally.retry(current)
