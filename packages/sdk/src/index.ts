@@ -22,11 +22,13 @@ export {
   type PayloadOf,
   type ResultOf,
   type RetryOptions,
+  stateOf,
   type TopicOf,
 } from '@oncue/core'
 export {
   completeSearch,
   diffJson,
+  type FilterStatus,
   type JsonChange,
   parseSearch,
   type Role,

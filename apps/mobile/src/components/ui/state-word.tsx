@@ -15,6 +15,8 @@ export const STATES = {
   // Jobs
   blocked: { word: 'Blocked', tone: 'neutral', icon: 'blocked' },
   pending: { word: 'Waiting', tone: 'neutral', icon: 'waiting' },
+  waiting: { word: 'Waiting', tone: 'neutral', icon: 'waiting' },
+  retrying: { word: 'Retrying', tone: 'warn', icon: 'requeue' },
   scheduled: { word: 'Scheduled', tone: 'neutral', icon: 'schedules' },
   processing: { word: 'Running', tone: 'accent', icon: 'running' },
   completed: { word: 'Completed', tone: 'good', icon: 'good' },

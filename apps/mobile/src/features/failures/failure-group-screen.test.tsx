@@ -67,7 +67,7 @@ describe('a group of failures', () => {
     expect(screen.queryByRole('heading', { name: 'Gave up' })).toBeNull()
     expect(screen.queryByLabelText(/^Retry these/)).toBeNull()
     fireEvent.press(screen.getByLabelText('All 2 jobs'))
-    expect(app.getPathnameWithParams()).toBe('/jobs?fingerprint=f00d&status=pending')
+    expect(app.getPathnameWithParams()).toBe('/jobs?fingerprint=f00d&status=retrying')
   })
 
   it('says when none is left', async () => {
@@ -214,6 +214,6 @@ describe('retrying a group', () => {
     })
     fireEvent.press(await screen.findByLabelText('Cancel 3 retrying'))
     expect(await screen.findByText('Cancel 3 jobs?')).toBeVisible()
-    expect(asked.at(-1)).toEqual({ fingerprint: 'f00d', status: 'pending' })
+    expect(asked.at(-1)).toEqual({ fingerprint: 'f00d', status: 'retrying' })
   })
 })

@@ -54,7 +54,7 @@ export const failureGroup = (fingerprint: string, window: WindowName): Read<Fail
 export const failedOf = (fingerprint: string) => ({ fingerprint, status: 'failed' }) as const
 
 /** Jobs with this error that will be retried automatically: those that can be cancelled. */
-export const retryingOf = (fingerprint: string) => ({ fingerprint, status: 'pending' }) as const
+export const retryingOf = (fingerprint: string) => ({ fingerprint, status: 'retrying' }) as const
 
 /** Their count, and the newest of them. */
 export const failedJobs = (fingerprint: string): Read<FailedJobs> => ({

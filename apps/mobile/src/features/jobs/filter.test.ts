@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { chipOf, filterOf, paramsOf, toggleStatus } from './filter.ts'
+import { chipOf, filterOf, paramsOf, statusesOf, toggleStatus } from './filter.ts'
 
 const AT = new Date('2026-11-16T03:12:00.000Z')
 
@@ -16,6 +16,12 @@ describe('the filter in the address', () => {
     expect(toggleStatus({ status: 'failed' }, 'cancelled')).toEqual(['failed', 'cancelled'])
     expect(toggleStatus({ status: ['failed', 'cancelled'] }, 'failed')).toBe('cancelled')
     expect(toggleStatus({ status: 'failed' }, 'failed')).toBeUndefined()
+  })
+
+  it('has pending for three states, and any of them alone', () => {
+    expect(filterOf({ status: 'retrying' })).toEqual({ status: 'retrying' })
+    expect(statusesOf(filterOf({ status: 'pending' }))).toEqual(['retrying', 'waiting', 'scheduled'])
+    expect(toggleStatus({ status: 'pending' }, 'retrying')).toEqual(['waiting', 'scheduled'])
   })
 
   it.each([

@@ -1,4 +1,4 @@
-import type { Inputs, JobStatus } from '@oncue/sdk'
+import type { FilterStatus, Inputs } from '@oncue/sdk'
 import { moment } from '../../lib/format.ts'
 
 /** The filter as the API accepts it. */
@@ -38,12 +38,20 @@ export type FilterParams = Readonly<Partial<Record<FilterName, string>>>
 /** In the order of interest during an incident. */
 export const STATUSES = [
   'failed',
-  'pending',
+  'retrying',
+  'waiting',
   'processing',
+  'scheduled',
   'blocked',
   'completed',
   'cancelled',
-] as const satisfies readonly JobStatus[]
+] as const satisfies readonly FilterStatus[]
+
+type Status = (typeof STATUSES)[number]
+
+/** Three states at once, in addresses and in filters of others. */
+const PENDING: readonly Status[] = ['retrying', 'waiting', 'scheduled']
+const KNOWN = ['failed', 'pending', ...STATUSES.slice(1)] as const
 
 /** An address may be typed by hand: invalid values are left out. */
 export function filterOf(params: Readonly<Record<string, unknown>>): JobFilter {
@@ -56,7 +64,7 @@ export function filterOf(params: Readonly<Record<string, unknown>>): JobFilter {
       if (!Number.isNaN(date.getTime())) filter[name] = date
     } else if (name === 'status') {
       const asked = value.split(',')
-      const status = withStatuses(STATUSES.filter((known) => asked.includes(known)))
+      const status = withStatuses(KNOWN.filter((known) => asked.includes(known)))
       if (status !== undefined) filter[name] = status
     } else filter[name] = value
   }
@@ -73,16 +81,17 @@ export function paramsOf(filter: JobFilter): FilterParams {
 }
 
 /** One as itself; none: no filter by status. */
-function withStatuses(statuses: readonly JobStatus[]): JobFilter['status'] {
+function withStatuses(statuses: readonly FilterStatus[]): JobFilter['status'] {
   return statuses.length > 1 ? [...statuses] : statuses[0]
 }
 
-export function statusesOf({ status }: JobFilter): readonly JobStatus[] {
-  return status === undefined ? [] : [status].flat()
+export function statusesOf({ status }: JobFilter): readonly Status[] {
+  const asked = status === undefined ? [] : [status].flat()
+  return asked.flatMap((each) => (each === 'pending' ? PENDING : each))
 }
 
 /** The filter's statuses with this one, or without it. */
-export function toggleStatus(filter: JobFilter, status: JobStatus): JobFilter['status'] {
+export function toggleStatus(filter: JobFilter, status: Status): JobFilter['status'] {
   const before = statusesOf(filter)
   return withStatuses(STATUSES.filter((each) => before.includes(each) !== (each === status)))
 }

@@ -1,3 +1,4 @@
+import { stateOf as stateAt } from '@oncue/sdk'
 import { memo } from 'react'
 import { StyleSheet, View } from 'react-native'
 import { Row } from '../../components/ui/row.tsx'
@@ -57,10 +58,8 @@ export const JobRow = memo(function JobRow(props: JobRowProps) {
   )
 })
 
-/** Waiting jobs that are due later have their own word. */
-export function stateOf({ status, runAt }: Pick<JobLine, 'status' | 'runAt'>) {
-  return status === 'pending' && runAt.getTime() > serverNow() ? 'scheduled' : status
-}
+/** The state of a job by the server's clock. */
+export const stateOf = (job: Parameters<typeof stateAt>[0]) => stateAt(job, new Date(serverNow()))
 
 function describe({ id, status, run, runAt, startedAt, finishedAt }: JobLine): string {
   const parts = [shortId(id)]

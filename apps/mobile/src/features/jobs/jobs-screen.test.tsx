@@ -28,6 +28,30 @@ describe('Jobs', () => {
     expect(screen.getByText('1 job, newest first')).toBeVisible()
   })
 
+  it('tells retrying, scheduled and waiting jobs apart, and lists the retrying ones', async () => {
+    const later = new Date(Date.now() + 3_600_000)
+    const pending = [
+      jobOf({ id: idAt(1), topic: 'again', runAt: later, retries: 1, lastError: ERROR }),
+      jobOf({ id: idAt(2), topic: 'later', runAt: later }),
+      jobOf({ id: idAt(3), topic: 'due' }),
+    ]
+    const asked: Filter[] = []
+    const { screen } = await renderApp('/jobs', {
+      answers: {
+        ...ANSWERS,
+        'jobs.list': (filter) => {
+          asked.push(filter)
+          return pageOf(pending)
+        },
+      },
+    })
+    expect(await screen.findByLabelText(/^again in mail, Retrying, SmtpTimeout/)).toBeVisible()
+    expect(screen.getByLabelText(/^later in mail, Scheduled/)).toBeVisible()
+    expect(screen.getByLabelText(/^due in mail, Waiting/)).toBeVisible()
+    fireEvent.press(screen.getByLabelText('Retrying'))
+    await waitFor(() => expect(asked).toContainEqual({ status: 'retrying', limit: 100 }))
+  })
+
   it('requests the filter of the address, and shows it', async () => {
     const asked: Filter[] = []
     const { screen } = await renderApp('/jobs?status=failed&queue=eu%2Fmail&fingerprint=f00d', {

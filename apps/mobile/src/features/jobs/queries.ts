@@ -12,6 +12,8 @@ export interface JobLine {
   readonly status: JobStatus
   readonly run: number
   readonly attempts: number
+  readonly retries: number
+  readonly crashes: number
   readonly maxAttempts: number
   readonly meta: string | null
   readonly error: string | null
@@ -120,11 +122,12 @@ export const attemptsOf = ({
 
 function lineOf(job: JobPage['items'][number]): JobLine {
   const { id, topic, queue, status, run, created, runAt, startedAt, finishedAt, lastError } = job
+  const { retries, crashes } = job
   const error = lastError && `${lastError.class}: ${lastError.message}`.slice(0, MAX_ERROR)
-  const attempts = attemptsOf(job)
+  const attempts = retries + crashes + (startedAt ? 1 : 0)
   return {
     ...{ id, topic, queue, status, run, error, created, runAt, startedAt, finishedAt },
-    ...{ attempts, maxAttempts: job.maxRetries + 1, meta: metaInWords(job.meta) },
+    ...{ attempts, retries, crashes, maxAttempts: job.maxRetries + 1, meta: metaInWords(job.meta) },
   }
 }
 

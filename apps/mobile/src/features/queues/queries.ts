@@ -26,7 +26,9 @@ export const gaugeSeries = (queue: string | null, span: SpanName): Read<Gauges> 
   everyMs: 30_000,
 })
 
-export const queueStats = (queue: string): Read<Outputs['jobs']['stats']> => ({
+export type JobStats = Outputs['jobs']['stats']
+
+export const queueStats = (queue: string): Read<JobStats> => ({
   key: ['jobs.stats', queue],
   call: (client, options) => client.jobs.stats({ queue }, options),
   everyMs: 10_000,

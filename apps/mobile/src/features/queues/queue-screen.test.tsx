@@ -5,7 +5,10 @@ import { groupOf } from '../../testing/failures.ts'
 import { healthOf, NOW, queueOf } from '../../testing/health.ts'
 import { offline, renderApp } from '../../testing/render-app.tsx'
 
-const STATS = { blocked: 0, pending: 7, processing: 1, completed: 52, failed: 24, cancelled: 0 }
+const STATS = {
+  ...{ blocked: 0, pending: 7, waiting: 7, scheduled: 0, retrying: 0, processing: 1 },
+  ...{ completed: 52, failed: 24, cancelled: 0 },
+}
 const WORKER = {
   ...{ id: 'w1', host: 'worker-1', pid: 42, queues: ['mail'], concurrency: 10, version: '1.0.0' },
   ...{ startedAt: NOW, lastBeat: NOW, missingSince: null, running: 3, ended: null },
@@ -149,6 +152,24 @@ describe('a queue', () => {
     fireEvent.press(await screen.findByLabelText(/^SmtpTimeout: .* 7 retrying · 312 gave up/))
     expect(app.getPathname()).toBe('/failures/f00d')
     expect(asked[0]).toEqual(['mail', 'largest'])
+  })
+
+  it('calls jobs that run again after a failure retrying, in the tile and among the states', async () => {
+    const { app, screen } = await renderApp('/queues/mail', {
+      answers: {
+        ...ANSWERS,
+        ...healthWith({ waiting: 0, scheduled: 127 }),
+        'jobs.stats': () => ({
+          ...{ ...STATS, pending: 127, waiting: 0, scheduled: 2, retrying: 125 },
+          ...{ successRate: 0.9, averageRunMs: 12 },
+        }),
+      },
+    })
+    expect(await screen.findByLabelText(/^Waiting: 0, 125 retrying, 2 scheduled/)).toBeVisible()
+    expect(screen.getByLabelText('Waiting 0')).toBeVisible()
+    expect(screen.getByLabelText('Scheduled 2')).toBeVisible()
+    fireEvent.press(screen.getByLabelText('Retrying 125'))
+    expect(app.getPathnameWithParams()).toBe('/jobs?queue=mail&status=retrying')
   })
 
   it('leads to the jobs in a state', async () => {

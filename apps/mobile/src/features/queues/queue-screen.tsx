@@ -155,7 +155,16 @@ function PausedBanner({ paused }: { readonly paused: NonNullable<QueueHealth['pa
   )
 }
 
-const SHOWN = ['pending', 'processing', 'failed', 'blocked', 'completed', 'cancelled'] as const
+const SHOWN = [
+  'waiting',
+  'retrying',
+  'scheduled',
+  'processing',
+  'failed',
+  'blocked',
+  'completed',
+  'cancelled',
+] as const
 
 /** How many jobs are in each state. A press lists them. */
 function StateChips({ queue }: { readonly queue: string }) {

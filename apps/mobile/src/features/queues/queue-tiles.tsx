@@ -1,10 +1,12 @@
 import { StyleSheet, useWindowDimensions, View } from 'react-native'
 import { Tile } from '../../components/ui/tile.tsx'
+import { useRead } from '../../lib/api.tsx'
 import { useServerNow } from '../../lib/clock.ts'
 import type { Health } from '../../lib/connection-provider.tsx'
 import { ageParts, number, percent, rate } from '../../lib/format.ts'
 import { space } from '../../theme/tokens.ts'
 import { useIsLargeText, useIsWide } from '../../theme/use-theme.ts'
+import { type JobStats, queueStats } from './queries.ts'
 import type { QueueHealth } from './queue-row.tsx'
 
 export interface QueueTilesProps {
@@ -15,6 +17,7 @@ export interface QueueTilesProps {
 /** The tiles of Now, for one queue. */
 export function QueueTiles({ queue, thresholds }: QueueTilesProps) {
   const { waiting, running, capacity, throughput, failureRate, spark } = queue
+  const stats = useRead(queueStats(queue.queue)).data
   const isFailing = failureRate !== null && failureRate >= thresholds.failureRate
   return (
     <View style={styles.tiles}>
@@ -25,7 +28,7 @@ export function QueueTiles({ queue, thresholds }: QueueTilesProps) {
         <Tile
           label="Waiting"
           value={number(waiting)}
-          trend={laterOf(queue)}
+          trend={laterOf(queue, stats)}
           spark={spark.waiting}
           size="small"
         />
@@ -86,9 +89,14 @@ function OldestTile({
 }
 
 /** Jobs that are not ready to run. */
-function laterOf({ scheduled, blocked, throttled }: QueueHealth): string {
+function laterOf({ scheduled, blocked, throttled }: QueueHealth, stats: JobStats | undefined): string {
   const parts = [
-    scheduled > 0 && `${number(scheduled)} due later`,
+    ...(stats
+      ? [
+          stats.retrying > 0 && `${number(stats.retrying)} retrying`,
+          stats.scheduled > 0 && `${number(stats.scheduled)} scheduled`,
+        ]
+      : [scheduled > 0 && `${number(scheduled)} due later`]),
     blocked > 0 && `${number(blocked)} blocked`,
     throttled > 0 && `${number(throttled)} throttled`,
   ].filter(Boolean)
