@@ -75,7 +75,7 @@ describe('desk at 1440', () => {
     await sheet.getByRole('button', { name: 'Apply' }).click()
     await sheet.waitFor({ state: 'detached' })
     await page.getByRole('button', { name: /^Remove filter From 1 Jan.* to 1 Jan/ }).waitFor()
-    expect(paramsOf(page)).toMatchObject({ status: 'failed,pending', order: 'oldest' })
+    expect(paramsOf(page)).toMatchObject({ status: 'failed,waiting', order: 'oldest' })
     expect(Object.keys(paramsOf(page)).sort()).toEqual(['createdFrom', 'createdTo', 'order', 'status'])
 
     // A link restores it all, and this device remembers how dense it is.

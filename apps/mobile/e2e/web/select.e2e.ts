@@ -35,7 +35,7 @@ describe('the filter of jobs', () => {
     await shown('12 jobs, newest first')
     await page.reload()
     await shown('12 jobs, newest first')
-    expect(paramsOf(page.url())).toMatchObject({ status: 'pending', queue: 'mail', q: 'Oslo' })
+    expect(paramsOf(page.url())).toMatchObject({ status: 'waiting', queue: 'mail', q: 'Oslo' })
     await page.getByRole('button', { name: 'payload contains “Oslo” (last 24 hours): 12' }).waitFor()
 
     await page.getByLabel('Search jobs').fill('')
@@ -45,7 +45,7 @@ describe('the filter of jobs', () => {
     await page.keyboard.press('Enter')
     await page.getByRole('button', { name: 'Clear search' }).click()
     await shown('120 jobs, newest first')
-    expect(paramsOf(page.url())).toEqual({ status: 'pending', queue: 'mail' })
+    expect(paramsOf(page.url())).toEqual({ status: 'waiting', queue: 'mail' })
   })
 })
 
