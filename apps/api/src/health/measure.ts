@@ -1,4 +1,5 @@
 import {
+  FAILURE_MIN_RUNS,
   type Health,
   MAX_HEALTH_QUEUES,
   QUEUE_STATES,
@@ -79,6 +80,7 @@ function measureQueues(facts: Facts, spark: Spark): QueueHealth[] {
       throughput: rounded(ended.throughput(THROUGHPUT_MINUTES, now)),
       drainMs: overview.paused ? null : timeToDrain(overview, facts.samples, now),
       failureRate: ended.failureRate(FAILURE_MINUTES),
+      isRateJudged: ended.last(FAILURE_MINUTES).ran >= FAILURE_MIN_RUNS,
       failedLastHour: ended.lost.reduce((sum, count) => sum + count, 0),
       spark: {
         throughput: throughputs(ended, now),

@@ -27,6 +27,7 @@ export function queueOf(queue: string, differs: Partial<QueueHealth> = {}): Queu
       capacity: 10,
       throughput: 12,
       failureRate: 0,
+      isRateJudged: true,
       drainMs: null,
     },
     ...{ failedLastHour: 0, spark: { throughput: spark(12), failureRate: spark(), waiting: spark() } },

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { alertCountsSchema } from './alerts.ts'
+import { alertCountsSchema, FAILURE_MIN_RUNS } from './alerts.ts'
 import { bulkOperationSchema } from './bulk-operations.ts'
 import { queueOverviewSchema } from './queues.ts'
 import { failureGroupSchema } from './stats.ts'
@@ -35,6 +35,9 @@ const queueHealthSchema = queueOverviewSchema.extend({
     .describe(
       'share of runs that failed, including retried ones, 0 to 1, over the last 15 min; null: nothing ran',
     ),
+  isRateJudged: z
+    .boolean()
+    .describe(`whether the failure rate is judged: at least ${FAILURE_MIN_RUNS} runs ended in that time`),
   failedLastHour: z.int().describe('jobs that failed permanently'),
   spark: z
     .object({ throughput: sparkSchema, failureRate: sparkSchema, waiting: sparkSchema })

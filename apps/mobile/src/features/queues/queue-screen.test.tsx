@@ -36,6 +36,12 @@ describe('a queue', () => {
     expect(screen.getByLabelText('Oldest waiting: –, nothing waiting')).toBeVisible()
   })
 
+  it('does not judge a failure rate of a few runs', async () => {
+    const few = { failureRate: 1, isRateJudged: false }
+    const { screen } = await renderApp('/queues/mail', { answers: { ...ANSWERS, ...healthWith(few) } })
+    expect(await screen.findByLabelText(/^Failure rate: 100%, too few runs in 15.min/)).toBeVisible()
+  })
+
   it('says when it will be empty', async () => {
     const busy = { waiting: 68, running: 2, throughput: 9.8 }
     const { screen } = await renderApp('/queues/mail', {

@@ -18,7 +18,7 @@ export interface QueueTilesProps {
 export function QueueTiles({ queue, thresholds }: QueueTilesProps) {
   const { waiting, running, capacity, throughput, failureRate, spark } = queue
   const stats = useRead(queueStats(queue.queue)).data
-  const isFailing = failureRate !== null && failureRate >= thresholds.failureRate
+  const isFailing = isOverLimit(queue, thresholds.failureRate)
   return (
     <View style={styles.tiles}>
       <Place>
@@ -47,7 +47,7 @@ export function QueueTiles({ queue, thresholds }: QueueTilesProps) {
         <Tile
           label="Failure rate"
           value={failureRate === null ? '–' : percent(failureRate)}
-          trend={failureTrend(failureRate, thresholds.failureRate)}
+          trend={failureTrend(queue, thresholds.failureRate)}
           isBad={isFailing}
           spark={spark.failureRate}
           threshold={thresholds.failureRate}
@@ -103,9 +103,14 @@ function laterOf({ scheduled, blocked, throttled }: QueueHealth, stats: JobStats
   return parts.join(', ') || 'ready to run'
 }
 
-function failureTrend(failureRate: number | null, limit: number): string {
-  if (failureRate === null) return 'nothing ran in 15\u202fmin'
-  return failureRate >= limit ? `over ${percent(limit)} in 15\u202fmin` : 'over 15\u202fmin'
+/** The badge of the queue judges the same: a few runs say nothing. */
+const isOverLimit = ({ failureRate, isRateJudged }: QueueHealth, limit: number) =>
+  isRateJudged && failureRate !== null && failureRate >= limit
+
+function failureTrend(queue: QueueHealth, limit: number): string {
+  if (queue.failureRate === null) return 'nothing ran in 15\u202fmin'
+  if (!queue.isRateJudged) return 'too few runs in 15\u202fmin'
+  return isOverLimit(queue, limit) ? `over ${percent(limit)} in 15\u202fmin` : 'over 15\u202fmin'
 }
 
 /** The width of a window in which all five fit beside the list of queues. */
