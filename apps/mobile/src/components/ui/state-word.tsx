@@ -36,6 +36,7 @@ export const STATES = {
   resolved: { word: 'Resolved', tone: 'good', icon: 'good' },
   // Bulk operations, workers
   running: { word: 'Running', tone: 'accent', icon: 'running' },
+  failedAgain: { word: 'Failed again', tone: 'bad', icon: 'bad' },
   canary: { word: 'Trying first', tone: 'accent', icon: 'running' },
   stopped: { word: 'Stopped', tone: 'warn', icon: 'stop' },
   alive: { word: 'Alive', tone: 'good', icon: 'good' },

@@ -108,6 +108,9 @@ describe('a bulk operation', () => {
       'bulkOperations.watch': () => messages({ ...finished, outcomes: later }),
     })
     expect(await screen.findByText('280 completed · 29 failed again')).toBeVisible()
+    expect(screen.getByText('29 of 309 failed again')).toBeVisible()
+    expect(screen.getByText('Failed again')).toBeVisible()
+    expect(screen.queryByText('Completed')).toBeNull()
   })
 
   it('runs a canary first, and says what follows', async () => {

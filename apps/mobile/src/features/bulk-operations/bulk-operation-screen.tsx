@@ -19,6 +19,7 @@ import { recentBulkOperations, useBulkOperation } from './queries.ts'
 import { useStop } from './use-stop.ts'
 import {
   type BulkOperation,
+  hasFailedAgain,
   headlineOf,
   isGoingOn,
   jobs,
@@ -39,7 +40,7 @@ export function BulkOperationScreen({ bulkOperationId }: { readonly bulkOperatio
     <Page
       title={operation ? VERBS[operation.action].verb : 'Bulk operation'}
       parent="/bulk-operations"
-      badge={operation && <StateWord state={operation.status} />}
+      badge={operation && <StateWord state={hasFailedAgain(operation) ? 'failedAgain' : operation.status} />}
       onRefresh={() => void read.refetch()}
       bar={operation && <Bar operation={operation} />}
     >
@@ -52,11 +53,12 @@ export function BulkOperationScreen({ bulkOperationId }: { readonly bulkOperatio
 function Shown({ operation }: { readonly operation: BulkOperation }) {
   const { colors } = useTheme()
   const { action, status, done, total, by, created, finishedAt, stoppedBy, error } = operation
+  const hasFailed = hasFailedAgain(operation)
   const left = Math.max(0, total - done - skippedOf(operation))
   return (
     <View style={styles.content}>
       <View aria-live="polite">
-        <Text variant="title" level={2}>
+        <Text variant="title" level={2} color={hasFailed ? 'bad' : 'text'}>
           {headlineOf(operation)}
         </Text>
       </View>
@@ -71,7 +73,7 @@ function Shown({ operation }: { readonly operation: BulkOperation }) {
         <ProgressBar
           label={`${percent(progressOf(operation))} done`}
           share={progressOf(operation)}
-          tone={TONES[status]}
+          tone={hasFailed ? 'bad' : TONES[status]}
         />
         {Object.entries(operation.skipped).map(([reason, many]) => (
           <Text key={reason} variant="small" color="textMuted">
@@ -86,7 +88,9 @@ function Shown({ operation }: { readonly operation: BulkOperation }) {
             Outcomes
           </Text>
           <View aria-live="polite">
-            <Text strong>{outcomesInWords(operation.outcomes)}</Text>
+            <Text strong color={hasFailed ? 'bad' : 'text'}>
+              {outcomesInWords(operation.outcomes)}
+            </Text>
           </View>
           {status === 'canary' && (
             <Text variant="small" color="textMuted">

@@ -83,6 +83,12 @@ describe('a bulk operation that watches its jobs', () => {
     expect(outcomesInWords(outcomes)).toBe('131 completed · 12 running · 27 failed again')
   })
 
+  it('says first that jobs failed again, as requeueing them helped nothing', () => {
+    const outcomes = { completed: 0, running: 0, waiting: 0, failedAgain: 33, cancelled: 0 }
+    const ended = { ...running, status: 'completed', total: 33, done: 33, skipped: {}, outcomes } as const
+    expect(headlineOf(ended)).toBe('33 of 33 failed again')
+  })
+
   it('says why it stopped by itself', () => {
     const error = { code: 'FAILED_AGAIN', message: '2 of 5 failed again' }
     expect(headlineOf({ ...running, status: 'stopped', done: 5, skipped: {}, error })).toBe(

@@ -49,7 +49,7 @@ export type Progress = Pick<
   BulkOperation,
   'action' | 'status' | 'done' | 'skipped' | 'total' | 'totalIsExact'
 >
-type Outcome = Progress & Partial<Pick<BulkOperation, 'canary' | 'error'>>
+type Outcome = Progress & Partial<Pick<BulkOperation, 'canary' | 'error' | 'outcomes'>>
 
 /** It has not ended. */
 export function isGoingOn({ status }: Pick<BulkOperation, 'status'>): boolean {
@@ -71,6 +71,11 @@ export function many(total: number, isExact: boolean): string {
   return `${isExact ? '' : 'at least '}${number(total)}`
 }
 
+/** All jobs were put back, which says nothing about how their runs ended. */
+export function hasFailedAgain({ status, outcomes }: Pick<Outcome, 'status' | 'outcomes'>): boolean {
+  return status === 'completed' && (outcomes?.failedAgain ?? 0) > 0
+}
+
 /** The page's headline: what is running, or how it ended. */
 export function headlineOf(operation: Outcome): string {
   const { action, status, total, totalIsExact } = operation
@@ -81,6 +86,8 @@ export function headlineOf(operation: Outcome): string {
     case 'running':
       return `${VERBS[action].doing} ${jobs}`
     case 'completed':
+      if (hasFailedAgain(operation))
+        return `${number(operation.outcomes?.failedAgain ?? 0)} of ${number(operation.done)} failed again`
       return capital(outcomeInWords(operation))
     case 'stopped':
       return `Stopped: ${operation.error?.message ?? `${outcomeInWords(operation)} of ${number(total)}`}`
