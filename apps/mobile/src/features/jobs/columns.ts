@@ -24,10 +24,10 @@ export type ColumnId =
 /** From left to right. Where there is no room for all, the last ones are left out: those before them stay in place. */
 export const COLUMNS: readonly Column[] = [
   { id: 'status', label: 'Status', width: 124, large: 136, isUsual: true },
-  { id: 'topic', label: 'Topic', width: 172, large: 280, isUsual: true },
-  { id: 'id', label: 'Id', width: 92, large: 300, isUsual: true },
-  { id: 'created', label: 'Created', width: 136, large: 160, isUsual: true },
-  { id: 'queue', label: 'Queue', width: 108, large: 180, isUsual: true },
+  { id: 'topic', label: 'Topic', width: 168, large: 280, isUsual: true },
+  { id: 'id', label: 'Id', width: 84, large: 300, isUsual: true },
+  { id: 'created', label: 'Created', width: 156, large: 160, isUsual: true },
+  { id: 'queue', label: 'Queue', width: 100, large: 180, isUsual: true },
   { id: 'error', label: 'Error', width: 116, large: 280, grows: true, isUsual: true },
   { id: 'next', label: 'Due', width: 104, large: 128, isUsual: true },
   { id: 'attempts', label: 'Runs', width: 84, large: 100, isUsual: true },

@@ -53,6 +53,7 @@ export function JobTable({ order, onOrder, previewId, onPreview, ...list }: JobT
         testID="job-table-head"
         style={[styles.row, styles.head, { borderBottomColor: colors.line }]}
       >
+        {list.selected !== null && <View role="columnheader" aria-label="Selected" style={styles.check} />}
         {columns.map((column) => (
           <Head key={column.id} {...{ column, isLarge, order, onOrder }} />
         ))}
@@ -156,9 +157,13 @@ const JobTableRow = memo(function JobTableRow(props: JobTableRowProps) {
           ]}
         />
       </View>
-      {columns.map((column, at) => (
+      {isSelectable && (
+        <View role="cell" style={[styles.through, styles.check]}>
+          <Box isChecked={isSelected} />
+        </View>
+      )}
+      {columns.map((column) => (
         <View key={column.id} role="cell" style={[styles.cell, styles.through, sizeOf(column, isLarge)]}>
-          {at === 0 && isSelectable && <Box isChecked={isSelected} />}
           {CELLS[column.id](job, isLarge)}
         </View>
       ))}
@@ -241,6 +246,8 @@ const styles = StyleSheet.create({
     borderBottomWidth: StyleSheet.hairlineWidth,
   },
   head: { height: 36 },
+  // Beside the columns: a state keeps its room.
+  check: { width: 32, flexShrink: 0 },
   cell: {
     flexDirection: 'row',
     alignItems: 'center',
