@@ -336,7 +336,7 @@ const styles = StyleSheet.create({
     paddingBottom: space.m,
     borderBottomWidth: StyleSheet.hairlineWidth,
   },
-  name: { width: 56, paddingTop: 2 },
+  name: { width: 84, paddingTop: 2 },
   stacked: { flexDirection: 'column', gap: 2 },
   value: { gap: 2 },
   beside: { flex: 1 },
