@@ -12,6 +12,7 @@ export function EnvironmentBadge() {
     <Badge
       label={environment === null ? server.name : environment.toUpperCase()}
       tone={toneOfEnvironment(environment)}
+      wraps
     />
   )
 }
