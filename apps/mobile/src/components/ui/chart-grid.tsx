@@ -40,5 +40,13 @@ const styles = StyleSheet.create({
   whole: { width: '100%', padding: space.m / 2 },
   half: { width: '50%', padding: space.m / 2 },
   quarter: { width: '25%', padding: space.m / 2 },
-  card: { borderWidth: 1, borderRadius: radius.l, padding: space.l, flexGrow: 1, gap: space.m },
+  // A chart keeps the width of the last layout until it is measured again: it must not cover its neighbours.
+  card: {
+    borderWidth: 1,
+    borderRadius: radius.l,
+    padding: space.l,
+    flexGrow: 1,
+    gap: space.m,
+    overflow: 'hidden',
+  },
 })
