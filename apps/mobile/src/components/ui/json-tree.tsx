@@ -39,7 +39,8 @@ function Node({ name, value, path, depth, masked, search }: NodeProps) {
   const children = childrenOf(value)
   const [isOpen, setOpen] = useState(depth < 2 && (children?.length ?? 0) <= OPEN_UP_TO)
   if (search !== '' && !has(name, value, search)) return null
-  if (!children) return <Leaf name={name} value={value} isMasked={masked.includes(path)} />
+  if (!children || children.length === 0)
+    return <Leaf name={name} value={value} isMasked={masked.includes(path)} />
   const isShown = isOpen || search !== ''
   const [open, close] = Array.isArray(value) ? ['[', ']'] : ['{', '}']
   return (
@@ -71,6 +72,11 @@ function Node({ name, value, path, depth, masked, search }: NodeProps) {
             />
           ))}
         </View>
+      )}
+      {isShown && (
+        <Text variant="code" style={styles.close}>
+          {close}
+        </Text>
       )}
     </View>
   )
@@ -117,6 +123,7 @@ function has(name: string | null, value: unknown, search: string): boolean {
 const styles = StyleSheet.create({
   fold: { flexDirection: 'row', alignItems: 'center', gap: space.xs, minHeight: 32 },
   children: { paddingLeft: space.l },
+  close: { paddingLeft: 18, paddingVertical: 3 },
   leaf: {
     flexDirection: 'row',
     flexWrap: 'wrap',
