@@ -2,7 +2,7 @@ import { useState } from 'react'
 import { type LayoutChangeEvent, Platform, StyleSheet, View } from 'react-native'
 import Svg, { Circle, Line, Path, Rect } from 'react-native-svg'
 import { useFontScale } from '../../lib/font-scale.ts'
-import { day, timeOfDay } from '../../lib/format.ts'
+import { clock, day, timeOfDay } from '../../lib/format.ts'
 import { type Palette, radius, space } from '../../theme/tokens.ts'
 import { useTheme } from '../../theme/use-theme.ts'
 import { FORMATS, type Tick, timeTicks, type Unit, valueTicks } from './chart-axis.ts'
@@ -19,6 +19,7 @@ const END = 10
 const TICK_WIDTH = 46
 
 const DAY_MS = 86_400_000
+const RANGE_FROM_MS = 300_000
 
 interface ChartSeries {
   readonly name: string
@@ -68,6 +69,8 @@ export function Chart(props: ChartProps) {
   const bands = bandsOf(times.length, ticks.at(-1)?.value ?? 1, plot)
   const xOf = (ms: number) => ((ms - from.getTime()) / (to.getTime() - from.getTime())) * plot.width
   const shown = marks.filter((mark) => mark.at >= from && mark.at < to)
+  // Labels of marks stand at the top, beside their lines: the label of the threshold keeps away from them.
+  const isMarkedLeft = shown.some((mark) => xOf(mark.at.getTime()) < plot.width * 0.4)
   const onPoint = (x: number) => pick(Math.floor((x - gutter) / bands.band))
 
   return (
@@ -140,7 +143,7 @@ export function Chart(props: ChartProps) {
                 style={[
                   styles.threshold,
                   {
-                    left: gutter + 2,
+                    ...(isMarkedLeft ? { right: END * fontScale } : { left: gutter + 2 }),
                     top: labelTop(bands.y(threshold.value), fontScale),
                     backgroundColor: colors.surfaceRaised,
                   },
@@ -399,7 +402,8 @@ function Legend({
         </Text>
         {time && (
           <Text variant="small" color="textMuted">
-            at {momentIn(times, shown)}
+            {stepMs < RANGE_FROM_MS && 'at '}
+            {stepIn(times, shown, stepMs)}
           </Text>
         )}
       </View>
@@ -435,6 +439,14 @@ function momentIn(times: readonly Date[], at: number): string {
   return isLong ? `${day(moment)}, ${timeOfDay(moment)}` : timeOfDay(moment)
 }
 
+/** A long step is a range: what happened in it did not happen when it began. */
+function stepIn(times: readonly Date[], at: number, stepMs: number): string {
+  const from = times[at]
+  if (!from || stepMs < RANGE_FROM_MS) return momentIn(times, at)
+  const begin = momentIn(times, at).replace(timeOfDay(from), clock(from))
+  return `${begin}–${timeOfDay(new Date(from.getTime() + stepMs))}`
+}
+
 function marksAt(marks: readonly ChartMark[], from: Date, stepMs: number): string[] {
   const isThen = ({ at }: ChartMark) => at >= from && at.getTime() < from.getTime() + stepMs
   return marks.filter(isThen).map(({ label }) => label)
@@ -453,7 +465,7 @@ function describeMoment(
     const value = values[shown] ?? null
     return `${name} ${value === null ? 'unknown' : FORMATS[unit](value)}`
   })
-  return [momentIn(times, shown), ...values, ...marksAt(marks, time, stepMs)].join(', ')
+  return [stepIn(times, shown, stepMs), ...values, ...marksAt(marks, time, stepMs)].join(', ')
 }
 
 /** For those who cannot see it: where each series ends, and how high it was. */
