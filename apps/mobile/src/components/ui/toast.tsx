@@ -150,6 +150,7 @@ function Shown({ toast, onClose }: { readonly toast: Toast; readonly onClose: ()
           // A new element for each button, so that a press that began on one cannot end on the next.
           key={label}
           role="button"
+          isFilled
           aria-label={label}
           onPress={() => {
             onClose()
@@ -163,7 +164,7 @@ function Shown({ toast, onClose }: { readonly toast: Toast; readonly onClose: ()
         </Pressable>
       )}
       {!toast.undo && (
-        <Pressable role="button" aria-label="Close" onPress={onClose} style={styles.button}>
+        <Pressable role="button" isFilled aria-label="Close" onPress={onClose} style={styles.button}>
           <Icon name="close" size={18} color="surface" />
         </Pressable>
       )}
