@@ -41,8 +41,8 @@ export function Chip(props: ChipProps) {
           isOn && { borderColor: colors.accent, backgroundColor: colors.accentSoft },
         ]}
       >
-        {shown && <Icon name={shown} size={16} color={ink} />}
-        <Text variant="label" color={ink}>
+        {icon && <Icon name={icon} size={16} color={ink} />}
+        <Text variant="label" color={ink} style={styles.label}>
           {label}
         </Text>
         {isRemovable && <Icon name="close" size={14} color={ink} />}
@@ -73,7 +73,8 @@ export function Chips({ children, wraps = false }: ChipsProps) {
 }
 
 const styles = StyleSheet.create({
-  target: { justifyContent: 'center', borderRadius: radius.full },
+  target: { justifyContent: 'center', borderRadius: radius.full, maxWidth: '100%' },
+  label: { flexShrink: 1, minWidth: 0 },
   chip: {
     flexDirection: 'row',
     alignItems: 'center',

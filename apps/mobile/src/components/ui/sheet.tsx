@@ -75,7 +75,7 @@ const styles = StyleSheet.create({
     paddingRight: space.s,
     paddingTop: space.s,
   },
-  title: { flex: 1 },
+  title: { flex: 1, minWidth: 0 },
   body: { flexGrow: 0 },
   content: { paddingHorizontal: space.xl, paddingVertical: space.s, gap: space.m },
   footer: { paddingHorizontal: space.xl, paddingTop: space.m, gap: space.s },

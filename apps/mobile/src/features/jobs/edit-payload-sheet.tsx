@@ -96,7 +96,7 @@ export function EditPayloadSheet({ job, onClose }: EditPayloadSheetProps) {
     >
       <View style={styles.where}>
         <EnvironmentBadge />
-        <Text strong>{`${seen.topic} in ${seen.queue} · ${shortId(seen.id)}`}</Text>
+        <Text strong style={styles.job}>{`${seen.topic} in ${seen.queue} · ${shortId(seen.id)}`}</Text>
       </View>
       {isReviewed ? (
         <>
@@ -187,5 +187,6 @@ function shown(value: unknown): string {
 
 const styles = StyleSheet.create({
   where: { flexDirection: 'row', flexWrap: 'wrap', alignItems: 'center', gap: space.s },
+  job: { flexShrink: 1, minWidth: 0 },
   change: { gap: 2 },
 })

@@ -98,5 +98,5 @@ const styles = StyleSheet.create({
   fact: { flexDirection: 'row', alignItems: 'center', gap: space.m, minHeight: 32 },
   name: { width: 104 },
   value: { flex: 1 },
-  link: { justifyContent: 'center', borderRadius: 6 },
+  link: { flex: 1, minWidth: 0, justifyContent: 'center', borderRadius: 6 },
 })
