@@ -116,7 +116,6 @@ function OpenRows({ alerts, openId }: ListProps & { readonly alerts: readonly Al
   )
   const firing = alerts.filter(({ state }) => state === 'firing')
   const chosen = firing.filter(({ id }) => selected?.has(id))
-  const isBeside = openId !== undefined
   const toggle = (id: string) =>
     setSelected(new Set(selected?.has(id) ? without(selected, id) : [...(selected ?? []), id]))
   const ackAll = async (which: readonly Alert[]) => {
@@ -125,7 +124,7 @@ function OpenRows({ alerts, openId }: ListProps & { readonly alerts: readonly Al
   }
   return (
     <>
-      {!isBeside && firing.length > 1 && (
+      {firing.length > 1 && (
         <View style={styles.bar}>
           {selected === null ? (
             <>
@@ -175,11 +174,7 @@ function OpenRows({ alerts, openId }: ListProps & { readonly alerts: readonly Al
                 isCurrent={alert.id === (current ?? openId)}
                 isSelected={canSelect ? selected.has(alert.id) : null}
                 lock={lock}
-                onAck={
-                  !isBeside && selected === null && alert.state === 'firing'
-                    ? () => void acts.ack(alert)
-                    : null
-                }
+                onAck={selected === null && alert.state === 'firing' ? () => void acts.ack(alert) : null}
                 onPress={() => (canSelect ? toggle(alert.id) : open(alert.id))}
               />
             )
