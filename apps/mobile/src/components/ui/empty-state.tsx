@@ -1,3 +1,4 @@
+import { Children, type ReactNode } from 'react'
 import { StyleSheet, View } from 'react-native'
 import { space } from '../../theme/tokens.ts'
 import { Button } from './button.tsx'
@@ -9,10 +10,12 @@ export interface EmptyStateProps {
   readonly text?: string
   readonly icon?: IconName
   readonly action?: { readonly label: string; readonly onPress: () => void }
+  /** More to do, below it. */
+  readonly children?: ReactNode
 }
 
 /** Nothing to show, and nothing wrong: says why, and what would appear here. */
-export function EmptyState({ title, text, icon = 'good', action }: EmptyStateProps) {
+export function EmptyState({ title, text, icon = 'good', action, children }: EmptyStateProps) {
   return (
     <View style={styles.state}>
       <Icon name={icon} size={28} color="textMuted" />
@@ -29,6 +32,7 @@ export function EmptyState({ title, text, icon = 'good', action }: EmptyStatePro
           <Button label={action.label} onPress={action.onPress} />
         </View>
       )}
+      {Children.map(children, (child) => child && <View>{child}</View>)}
     </View>
   )
 }

@@ -32,6 +32,14 @@ export function ChannelList() {
   const [openId, setOpenId] = useState<string | null>(null)
   const [isAdding, setAdding] = useState(false)
   const opened = read.data?.find(({ id }) => id === openId)
+  const add = [
+    <Button key="add" label="Add a channel" icon="plus" lock={lock} onPress={() => setAdding(true)} />,
+    lock !== null && (
+      <Text key="lock" variant="small" color="textMuted">
+        {lock}
+      </Text>
+    ),
+  ]
   return (
     <>
       <ReadState
@@ -40,7 +48,8 @@ export function ChannelList() {
         empty={{
           icon: 'snooze',
           title: 'No channels yet',
-          text: 'Alerts appear only in the app. Add a channel, or turn on notifications on a paired phone.',
+          text: 'Alerts appear only in the app. Add a webhook or Slack, or turn on notifications on a paired phone.',
+          children: add,
         }}
       >
         {(channels) =>
@@ -49,14 +58,7 @@ export function ChannelList() {
           ))
         }
       </ReadState>
-      <View style={styles.foot}>
-        <Button label="Add a channel" icon="plus" lock={lock} onPress={() => setAdding(true)} />
-        {lock !== null && (
-          <Text variant="small" color="textMuted">
-            {lock}
-          </Text>
-        )}
-      </View>
+      {(read.data?.length ?? 0) > 0 && <View style={styles.foot}>{add}</View>}
       {opened && <ChannelSheet channel={opened} onClose={() => setOpenId(null)} />}
       {isAdding && <NewChannelSheet onClose={() => setAdding(false)} />}
     </>

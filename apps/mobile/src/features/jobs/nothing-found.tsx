@@ -1,7 +1,5 @@
-import { StyleSheet, View } from 'react-native'
 import { Button } from '../../components/ui/button.tsx'
 import { EmptyState } from '../../components/ui/empty-state.tsx'
-import { space } from '../../theme/tokens.ts'
 import { labelOf } from './search-field.tsx'
 import type { Search } from './use-search.ts'
 
@@ -19,25 +17,16 @@ export function NothingFound({
   // Only payload searches get a start time that the user did not enter.
   const isLimited = chosen?.filter.payloadText !== undefined && !/\b(after|before):/.test(line)
   return (
-    <View>
-      <EmptyState
-        icon="search"
-        title="Nothing found"
-        text={`Searched: ${searched.join('; ')}.`}
-        action={{ label: 'Clear search', onPress: () => search('') }}
-      />
-      <View style={styles.others}>
-        {isLimited && (
-          <Button label="Search 7 days" icon="search" onPress={() => search(`${line} after:7d`)} />
-        )}
-        {others.map((reading) => (
-          <Button key={reading.words} label={`Try ${labelOf(reading)}`} onPress={() => choose(reading)} />
-        ))}
-      </View>
-    </View>
+    <EmptyState
+      icon="search"
+      title="Nothing found"
+      text={`Searched: ${searched.join('; ')}.`}
+      action={{ label: 'Clear search', onPress: () => search('') }}
+    >
+      {isLimited && <Button label="Search 7 days" icon="search" onPress={() => search(`${line} after:7d`)} />}
+      {others.map((reading) => (
+        <Button key={reading.words} label={`Try ${labelOf(reading)}`} onPress={() => choose(reading)} />
+      ))}
+    </EmptyState>
   )
 }
-
-const styles = StyleSheet.create({
-  others: { alignItems: 'center', gap: space.m, paddingHorizontal: space.xl },
-})
