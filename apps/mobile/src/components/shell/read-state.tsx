@@ -7,6 +7,7 @@ import { describeProblem } from '../ui/describe-problem.ts'
 import { EmptyState, type EmptyStateProps } from '../ui/empty-state.tsx'
 import { ErrorState } from '../ui/error-state.tsx'
 import { SkeletonRows } from '../ui/skeleton.tsx'
+import { NothingToChoose } from './split.tsx'
 
 export interface ReadStateProps<Data> {
   readonly read: Pick<UseQueryResult<Data>, 'data' | 'error' | 'refetch'>
@@ -35,6 +36,7 @@ export function ReadState<Data>(props: ReadStateProps<Data>) {
   return (
     <>
       {error && !isOffline && <StaleBanner error={error} onRetry={retry} />}
+      {isNothing && <NothingToChoose />}
       {isNothing && onClearFilter && (
         <EmptyState
           icon="filter"

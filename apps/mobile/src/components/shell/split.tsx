@@ -1,4 +1,12 @@
-import { createContext, type ReactNode, useContext } from 'react'
+import {
+  createContext,
+  type Dispatch,
+  type ReactNode,
+  type SetStateAction,
+  useContext,
+  useEffect,
+  useState,
+} from 'react'
 import { StyleSheet, useWindowDimensions, View } from 'react-native'
 import { useIsWide, useTheme } from '../../theme/use-theme.ts'
 import { EmptyState } from '../ui/empty-state.tsx'
@@ -22,19 +30,34 @@ export function useIsBesideList(): boolean {
   return useContext(BesideList)
 }
 
+const EmptyList = createContext<Dispatch<SetStateAction<number>> | null>(null)
+
+/** Rendered by a list that has nothing to choose from: no hint to choose is shown beside it. */
+export function NothingToChoose() {
+  const setEmptied = useContext(EmptyList)
+  useEffect(() => {
+    setEmptied?.((before) => before + 1)
+    return () => setEmptied?.((before) => before - 1)
+  }, [setEmptied])
+  return null
+}
+
 /** A list and its detail side by side where there is room; otherwise the one that the address names. */
 export function Split({ list, children, hint, isAlone = false }: SplitProps) {
   const { colors } = useTheme()
   const { width } = useWindowDimensions()
+  const [emptied, setEmptied] = useState(0)
   if (!useIsWide()) return children ?? list
   const beside = [styles.list, width >= LARGE && styles.large, { borderRightColor: colors.line }]
   return (
     <View style={styles.split}>
-      <View style={isAlone ? styles.detail : beside}>{list}</View>
+      <View style={isAlone ? styles.detail : beside}>
+        <EmptyList.Provider value={setEmptied}>{list}</EmptyList.Provider>
+      </View>
       {!isAlone && (
         <BesideList.Provider value={true}>
           <View style={[styles.detail, !children && styles.hint]}>
-            {children ?? <EmptyState icon="open" title={hint} />}
+            {children ?? (emptied === 0 && <EmptyState icon="open" title={hint} />)}
           </View>
         </BesideList.Provider>
       )}
