@@ -4,6 +4,7 @@ import { StyleSheet, View } from 'react-native'
 import { useSafeAreaInsets } from 'react-native-safe-area-context'
 import { space } from '../../theme/tokens.ts'
 import { useTheme } from '../../theme/use-theme.ts'
+import { Tight } from '../ui/button.tsx'
 import { useToastsAbove } from '../ui/toast.tsx'
 
 /** Within reach of a thumb: Retry · Cancel · More. Give it to a page as its `bar`. */
@@ -24,7 +25,7 @@ export function ActionBar({ children }: { readonly children: ReactNode }) {
         },
       ]}
     >
-      {children}
+      <Tight.Provider value={true}>{children}</Tight.Provider>
     </View>
   )
 }

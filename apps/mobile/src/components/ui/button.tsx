@@ -1,3 +1,4 @@
+import { createContext, useContext } from 'react'
 import { ActivityIndicator, StyleSheet, View } from 'react-native'
 import { type Palette, radius, space, TARGET } from '../../theme/tokens.ts'
 import { useTheme } from '../../theme/use-theme.ts'
@@ -22,10 +23,15 @@ export interface ButtonProps {
   readonly hint?: string
 }
 
+/** In a bar, where three of them stand in one row on a phone. */
+export const Tight = createContext(false)
+
 export function Button(props: ButtonProps) {
   const { label, onPress, variant = 'secondary', icon, isBusy = false, lock = null, wide, hint } = props
   const { colors } = useTheme()
   const toast = useToast()
+  const isTight = useContext(Tight)
+  const shown = isTight && variant === 'quiet' ? undefined : icon
   const ink = colors[INK[lock === null ? variant : 'locked']]
   return (
     <Pressable
@@ -40,13 +46,20 @@ export function Button(props: ButtonProps) {
         if (lock === null) onPress()
         else toast.show({ text: lock, icon: 'lock' })
       }}
-      style={[styles.button, wide && styles.wide, faceOf(colors, lock === null ? variant : 'locked')]}
+      style={[
+        styles.button,
+        isTight && (variant === 'quiet' ? styles.tightest : styles.tight),
+        wide && styles.wide,
+        faceOf(colors, lock === null ? variant : 'locked'),
+      ]}
     >
       <View style={styles.content}>
         {isBusy ? (
           <ActivityIndicator size="small" color={ink} />
         ) : (
-          (lock !== null || icon) && <Icon name={lock === null && icon ? icon : 'lock'} size={18} ink={ink} />
+          (lock !== null || shown) && (
+            <Icon name={lock === null && shown ? shown : 'lock'} size={18} ink={ink} />
+          )
         )}
         <Text variant="heading" style={{ color: ink }}>
           {label}
@@ -88,6 +101,8 @@ const styles = StyleSheet.create({
     justifyContent: 'center',
     alignSelf: 'flex-start',
   },
+  tight: { paddingHorizontal: space.m },
+  tightest: { paddingHorizontal: space.s },
   wide: { alignSelf: 'stretch' },
   content: { flexDirection: 'row', gap: space.s, alignItems: 'center', justifyContent: 'center' },
 })
