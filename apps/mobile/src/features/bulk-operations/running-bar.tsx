@@ -8,7 +8,7 @@ import { useLock } from '../../lib/api.tsx'
 import { useHealth } from '../../lib/use-health.ts'
 import { useOpen } from '../../lib/use-open.ts'
 import { space, toneOf } from '../../theme/tokens.ts'
-import { useTheme } from '../../theme/use-theme.ts'
+import { useIsLargeText, useTheme } from '../../theme/use-theme.ts'
 import { useStop } from './use-stop.ts'
 import { barInWords, type Progress } from './words.ts'
 
@@ -29,6 +29,8 @@ function Line({ operation }: { readonly operation: Running }) {
   const lock = useLock()
   const stop = useStop()
   const { ink, wash } = toneOf(colors, 'accent')
+  // A number that is cut is another number: it wraps where text is large.
+  const isLargeText = useIsLargeText()
   const words = barInWords(operation)
   return (
     <View style={[styles.bar, { backgroundColor: wash }]}>
@@ -39,7 +41,7 @@ function Line({ operation }: { readonly operation: Running }) {
         style={styles.words}
       >
         <Icon name="running" ink={ink} size={16} />
-        <Text variant="label" strong numberOfLines={1} style={styles.text}>
+        <Text variant="label" strong style={styles.text} {...(!isLargeText && { numberOfLines: 1 })}>
           {words} · {operation.by.name}
         </Text>
       </Pressable>
