@@ -1,6 +1,6 @@
 import { usePathname, useRouter } from 'expo-router'
 import type { ReactNode } from 'react'
-import { StyleSheet, View } from 'react-native'
+import { ScrollView, StyleSheet, useWindowDimensions, View } from 'react-native'
 import { useSafeAreaInsets } from 'react-native-safe-area-context'
 import { RunningBar } from '../../features/bulk-operations/running-bar.tsx'
 import { Notifications } from '../../features/notifications/notifications.tsx'
@@ -25,6 +25,8 @@ import { PaletteButton, Shortcuts } from './shortcuts.tsx'
 const ALONE = ['/sign-in', '/pair']
 const BAR = [...MAIN, OTHERS]
 const MAX_TAB_SCALE = 1.15
+/** Below this height the entries of the rail stand closer, so that all are in sight. */
+const LOW = 860
 
 /** The frame around every screen: a rail where there is room, bars on a phone. */
 export function Shell({ children }: { readonly children: ReactNode }) {
@@ -102,14 +104,17 @@ function Rail() {
         <EnvironmentBadge />
       </View>
       <PaletteButton />
-      {MAIN.map((main) => (
-        <Goto key={main.href} to={main} />
-      ))}
+      {/* On a low window these scroll, and what is below them stays in sight. */}
+      <ScrollView style={styles.content} contentContainerStyle={styles.entries}>
+        {MAIN.map((main) => (
+          <Goto key={main.href} to={main} />
+        ))}
+        <View style={[styles.rule, { backgroundColor: colors.line }]} />
+        {MORE.map((other) => (
+          <Goto key={other.href} to={other} />
+        ))}
+      </ScrollView>
       <View style={[styles.rule, { backgroundColor: colors.line }]} />
-      {MORE.map((other) => (
-        <Goto key={other.href} to={other} />
-      ))}
-      <View style={styles.content} />
       <ConnectionWord />
       <Goto to={{ href: '/settings', label: 'Settings', icon: 'settings' }} />
     </View>
@@ -123,6 +128,7 @@ function Goto({ to, isTab = false }: { readonly to: Destination; readonly isTab?
   const firing = useFiring(to)
   const ink = isHere ? 'accent' : 'textMuted'
   const tabSize = useTabSize()
+  const isLow = useWindowDimensions().height < LOW
   return (
     <Pressable
       role="link"
@@ -130,7 +136,11 @@ function Goto({ to, isTab = false }: { readonly to: Destination; readonly isTab?
       {...(isHere && { 'aria-current': 'page' as const })}
       isOn={isHere}
       onPress={() => router.navigate(to.href)}
-      style={[isTab ? styles.tab : styles.item, isHere && !isTab && { backgroundColor: colors.accentSoft }]}
+      style={[
+        isTab ? styles.tab : styles.item,
+        isLow && !isTab && styles.low,
+        isHere && !isTab && { backgroundColor: colors.accentSoft },
+      ]}
     >
       <Icon name={to.icon} size={isTab ? 22 : 18} color={ink} />
       <Text
@@ -191,6 +201,7 @@ const styles = StyleSheet.create({
   },
   tabLabel: { maxWidth: '100%' },
   rail: { width: 212, padding: space.m, gap: 2, borderRightWidth: StyleSheet.hairlineWidth },
+  entries: { gap: 2 },
   brand: { flexDirection: 'row', alignItems: 'center', gap: space.s, padding: space.s },
   where: { paddingHorizontal: space.s, paddingBottom: space.m },
   rule: { height: StyleSheet.hairlineWidth, marginVertical: space.s },
@@ -201,6 +212,7 @@ const styles = StyleSheet.create({
     paddingHorizontal: space.m,
     borderRadius: radius.m,
   },
+  low: { minHeight: 40 },
   count: {
     minWidth: 20,
     borderRadius: radius.full,
