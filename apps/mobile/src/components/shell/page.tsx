@@ -1,10 +1,12 @@
 import { useRouter } from 'expo-router'
 import type { ReactNode } from 'react'
 import { RefreshControl, ScrollView, StyleSheet, View } from 'react-native'
+import { breakable } from '../../lib/breakable.ts'
 import { usePageTitle } from '../../lib/page-title.ts'
 import { space } from '../../theme/tokens.ts'
 import { IconButton } from '../ui/icon-button.tsx'
 import { Text } from '../ui/text.tsx'
+import { useIsInMenu } from './destinations.ts'
 import { useIsBesideList } from './split.tsx'
 
 /** Where back leads when the page was opened by a link. */
@@ -44,13 +46,14 @@ const hasLongWord = (title: string): boolean => /[^\s_.:/-]{16}/.test(title)
 export function Page(props: PageProps) {
   const { title, children, parent, badge, actions, bar, onRefresh, isList = false, isAside = false } = props
   const isBesideList = useIsBesideList()
+  const isInMenu = useIsInMenu()
   usePageTitle(isAside ? null : title)
   const head = (
     <View style={styles.head}>
-      {parent && !isBesideList && <Back parent={parent} />}
+      {parent && !isBesideList && !isInMenu && <Back parent={parent} />}
       <View style={styles.title}>
         <Text variant={hasLongWord(title) ? 'title' : 'display'} level={1} style={styles.words}>
-          {title}
+          {breakable(title)}
         </Text>
         {badge}
       </View>
@@ -68,6 +71,8 @@ export function Page(props: PageProps) {
         <ScrollView
           style={styles.fill}
           contentContainerStyle={styles.content}
+          // Without the way back nothing in it may take the focus, and the keyboard could not scroll it.
+          {...(parent && isInMenu && { tabIndex: 0 as const })}
           {...(onRefresh && { refreshControl: <RefreshControl refreshing={false} onRefresh={onRefresh} /> })}
         >
           {head}
@@ -93,6 +98,8 @@ const styles = StyleSheet.create({
     flexDirection: 'row',
     flexWrap: 'wrap',
     alignItems: 'center',
+    // The title has one place, with and without buttons beside it.
+    alignContent: 'center',
     gap: space.s,
     paddingHorizontal: space.l,
     paddingTop: space.m,

@@ -1,0 +1,68 @@
+import { act } from 'expo-router/testing-library'
+import { Dimensions } from 'react-native'
+import { alertOf } from '../../testing/alerts.ts'
+import { bulkOperationOf } from '../../testing/failures.ts'
+import { healthOf } from '../../testing/health.ts'
+import { pageOf } from '../../testing/job.ts'
+import { renderApp } from '../../testing/render-app.tsx'
+
+const USUAL = Dimensions.get('window')
+const resize = (differs: Partial<typeof USUAL>) => {
+  const window = { ...USUAL, fontScale: 1, ...differs }
+  Dimensions.set({ window, screen: window })
+}
+
+afterEach(() => act(() => resize(USUAL)))
+
+describe('a way back', () => {
+  const workers = { 'workers.list': () => [] }
+
+  it('is missing where the rail has the screen as an entry', async () => {
+    resize({ width: 1_440, height: 900 })
+    const { screen } = await renderApp('/workers', { answers: workers })
+    expect(await screen.findByRole('heading', { name: 'Workers' })).toBeVisible()
+    expect(screen.queryByLabelText('Back')).toBeNull()
+  })
+
+  it('is missing on every tab of a phone, and there elsewhere', async () => {
+    resize({ width: 390, height: 844 })
+    const answers = { ...workers, 'topics.list': () => [], 'jobs.list': () => pageOf([]) }
+    const tab = await renderApp('/jobs', { answers })
+    expect(await tab.screen.findByText('No jobs yet')).toBeVisible()
+    expect(tab.screen.queryByLabelText('Back')).toBeNull()
+    const other = await renderApp('/workers', { answers })
+    expect(await other.screen.findByLabelText('Back')).toBeVisible()
+  })
+})
+
+describe('a list beside its detail', () => {
+  beforeEach(() => resize({ width: 1_440, height: 900 }))
+
+  it('asks to choose only where there is something to choose from', async () => {
+    const { screen } = await renderApp('/failures', { answers: { 'jobs.failures': () => [] } })
+    expect(await screen.findByText('No failures')).toBeVisible()
+    expect(screen.queryByText('Choose a failure')).toBeNull()
+  })
+
+  it('keeps its buttons when an alert is opened, so that no row moves', async () => {
+    const alerts = [alertOf(1), alertOf(2)]
+    const [opened] = alerts
+    const { screen } = await renderApp(`/alerts/${opened?.id}`, {
+      answers: {
+        'alerts.list': () => ({ items: alerts, nextCursor: null }),
+        'alerts.get': () => alertOf(1),
+      },
+    })
+    expect(await screen.findByLabelText('Acknowledge all 2')).toBeVisible()
+  })
+})
+
+it('the bar of a bulk operation cuts no number where text is large', async () => {
+  resize({ width: 390, height: 844, fontScale: 2 })
+  const running = bulkOperationOf({ done: 225, total: 5_000, by: { id: 't', name: 'Grace' } })
+  const { screen } = await renderApp('/queues', {
+    answers: { 'health.get': () => healthOf({ bulkOperations: [running] }) },
+  })
+  const words = await screen.findByText(/^Requeueing 225 of 5,000/)
+  expect(words.props.numberOfLines).toBeUndefined()
+})
