@@ -41,7 +41,7 @@ export function Chip(props: ChipProps) {
           isOn && { borderColor: colors.accent, backgroundColor: colors.accentSoft },
         ]}
       >
-        {icon && <Icon name={icon} size={16} color={ink} />}
+        {shown && <Icon name={shown} size={16} color={ink} />}
         <Text variant="label" color={ink} style={styles.label}>
           {label}
         </Text>

@@ -48,7 +48,7 @@ export function ChannelList() {
         empty={{
           icon: 'snooze',
           title: 'No channels yet',
-          text: 'Alerts appear only in the app. Add a webhook or Slack, or turn on notifications on a paired phone.',
+          text: 'Alerts appear only in the app. Add a channel, or turn on notifications on a paired phone.',
           children: add,
         }}
       >
