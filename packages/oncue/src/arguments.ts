@@ -1,5 +1,13 @@
 import { JOB_STATUSES, type JobStatus, OncueError, PENDING_KINDS } from '@oncue/core'
-import { type FilterStatus, filterStatusSchema, isIdSuffix, wantedStates } from '@oncue/core/wire'
+import {
+  type FilterStatus,
+  filterStatusSchema,
+  isIdSuffix,
+  PAST_TIME_HINT,
+  parseMoment,
+  parsePastTime,
+  wantedStates,
+} from '@oncue/core/wire'
 import type { JobFilter } from '@oncue/db'
 import { readDuration, refuse } from '@oncue/db/cli'
 import { parseDuration, systemRuntime } from '@oncue/runtime'
@@ -17,20 +25,14 @@ export function toJson(text: string): unknown {
 
 /** A time, or how long ago. */
 export function toPast(text: string): Date {
+  const now = systemRuntime.now()
   const ms = readDuration(text)
-  if (ms !== null) return new Date(systemRuntime.now() - ms)
-  return readMoment(text) ?? refuse(`Use how long ago, such as 2h or 7d, or ${A_TIME}.`)
+  if (ms !== null) return new Date(now - ms)
+  return parsePastTime(text, new Date(now)) ?? refuse(PAST_TIME_HINT)
 }
 
 export function toMoment(text: string): Date {
-  return readMoment(text) ?? refuse(`Use ${A_TIME}.`)
-}
-
-const A_TIME = 'a time, such as 2026-01-31T09:00:00Z'
-
-function readMoment(text: string): Date | null {
-  const date = new Date(text)
-  return Number.isNaN(date.getTime()) ? null : date
+  return parseMoment(text) ?? refuse('Use a time, such as 2026-01-31T09:00:00Z.')
 }
 
 function toIdSuffix(text: string): string {

@@ -51,13 +51,29 @@ describe('the command line', () => {
   })
 
   test('a wrong time or end of an id is refused with how to write one, by its option', async () => {
-    const since = await call('list', '--since', 'yesterday')
+    const since = await call('list', '--since', 'foo')
     expect(since.stderr).toContain(
-      'Use how long ago, such as 2h or 7d, or a time, such as 2026-01-31T09:00:00Z.',
+      'Use how long ago (30m, 2h, 7d), today, yesterday, a day (2026-01-31) or a moment (2026-01-31T09:00).',
     )
     const suffix = await call('list', '--id-suffix', 'ab')
     expect(suffix.stderr).toMatch(/--id-suffix .*Use the last 4 to 32 hexadecimal digits of an id\./)
   })
+
+  test.each(['10 feb', '2026-02-31', '2026-2-3', '2026-01-31T09:00(noon)', '31.12.2026 10:00', ''])(
+    'a time that is no day of the calendar, or can be read in two ways, is refused: %s',
+    async (time) => {
+      const calls = [
+        ...['list', 'requeue', 'run-now', 'cancel', 'delete'].flatMap((command) => [
+          [command, '--since', time],
+          [command, '--until', time],
+        ]),
+        ['failures', '--since', time],
+        ['enqueue', 'mail', '--at', time],
+      ]
+      for (const args of calls)
+        expect(await call(...args)).toMatchObject({ code: 2, stderr: /^error INVALID_INPUT: .* is invalid/ })
+    },
+  )
 
   test('a file that is not there is no database to migrate', async () => {
     const url = `file:${join(tmpdir(), 'oncue-there-is-no-such.db')}`
@@ -103,7 +119,7 @@ describe('the command line', () => {
     [['--nope']],
     [['list', '--limit', '0']],
     [['list', '--status', 'lost']],
-    [['list', '--since', 'yesterday']],
+    [['list', '--since', 'last week']],
     [['list', '--id-suffix', 'ab']],
     [['show']],
     [['enqueue']],

@@ -212,6 +212,7 @@ export {
   seriesRequestSchema,
   TREND_PARTS,
 } from './stats.ts'
+export { PAST_TIME_HINT, parseMoment, parsePastTime } from './time-text.ts'
 export {
   type AuditEntry,
   type AuditPage,

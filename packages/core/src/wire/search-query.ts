@@ -2,6 +2,7 @@ import { OncueError } from '../errors.ts'
 import { isJobId } from '../job/id.ts'
 import { JOB_STATUSES, PENDING_KINDS } from '../job/states.ts'
 import type { FilterStatus, JobFilter } from './jobs.ts'
+import { PAST_TIME_HINT, parsePastTime } from './time-text.ts'
 
 /** One reading of a search: its filter, and a description for the person who searches. */
 export interface SearchReading {
@@ -280,38 +281,10 @@ function toStatus(text: string): FilterStatus {
   throw invalid(`status: “${text}” is not a status`, `Use one of ${STATUSES.join(', ')}.`)
 }
 
-const UNITS: Readonly<Record<string, number>> = {
-  s: 1_000,
-  m: 60_000,
-  min: 60_000,
-  h: 3_600_000,
-  d: DAY_MS,
-  w: 7 * DAY_MS,
-}
-
-/** How long ago, a day or a time. A day or a time without a zone is in the time zone of this device. */
 function toTime(name: string, text: string, now: Date): Date {
-  const [, count, unit = ''] = /^(\d+(?:\.\d+)?)(s|m|min|h|d|w)$/.exec(text) ?? []
-  const days = { today: 0, yesterday: -1 }[text.toLowerCase()]
-  const day = days !== undefined && new Date(now.getFullYear(), now.getMonth(), now.getDate() + days)
-  const [, date, time = ''] = /^(\d{4}-\d\d-\d\d)(?:T(\d\d:\d\d\S*))?$/.exec(text) ?? []
-  const at =
-    day ||
-    (count === undefined
-      ? new Date(`${date}T${time || '00:00'}`)
-      : new Date(now.getTime() - Number(count) * (UNITS[unit] ?? 0)))
-  const isReal = !Number.isNaN(at.getTime()) && (!date || isDay(date))
-  if (isReal && at.getFullYear() > 0) return at
-  throw invalid(
-    `${name}: “${text}” is not a time`,
-    'Use how long ago (30m, 2h, 7d), today, yesterday, a day (2026-01-31) or a moment (2026-01-31T09:00).',
-  )
-}
-
-/** JavaScript reads 31 February as 3 March. */
-function isDay(date: string): boolean {
-  const at = new Date(`${date}T00:00:00Z`)
-  return !Number.isNaN(at.getTime()) && at.toISOString().startsWith(date)
+  const at = parsePastTime(text, now)
+  if (!at) throw invalid(`${name}: “${text}” is not a time`, PAST_TIME_HINT)
+  return at
 }
 
 const contains = (name: string, part: string) => name.toLowerCase().includes(part.toLowerCase())
