@@ -141,6 +141,9 @@ describe('the command line', () => {
     const { code, stderr } = await call(...args)
     expect(stderr).toMatch(/^error INVALID_INPUT: [A-Z-].*\n/)
     expect(code).toBe(2)
+    const asJson = await call(...args, '--json')
+    expect(JSON.parse(asJson.stdout)).toMatchObject({ error: { code: 'INVALID_INPUT', message: /^[A-Z-]/ } })
+    expect(asJson).toMatchObject({ code: 2, stderr: '' })
   })
 
   describe('with a database', () => {

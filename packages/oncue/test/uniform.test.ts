@@ -56,6 +56,23 @@ describe.each(COMMANDS)('%s', (name, command) => {
     expect({ code, stderr }).toEqual({ code: 2, stderr: '' })
   })
 
+  test('--json prints wrong usage as JSON too, wherever it is typed', async () => {
+    for (const args of [
+      ['--jsom', '--json'],
+      ['--json', '--jsom'],
+    ]) {
+      const { code, stdout, stderr } = await start(name, command, args)
+      expect(JSON.parse(stdout)).toEqual({
+        error: expect.objectContaining({
+          code: 'INVALID_INPUT',
+          message: "Unknown option '--jsom'",
+          hint: 'Did you mean --json? See --help.',
+        }),
+      })
+      expect({ code, stderr }).toEqual({ code: 2, stderr: '' })
+    }
+  })
+
   test('--help shows examples by its own name', async () => {
     const { code, stdout } = await start(name, command.slice(0, 1), ['--help'])
     expect(code).toBe(0)

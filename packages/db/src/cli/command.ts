@@ -57,17 +57,38 @@ export interface Implementation<Options, Config extends CommonConfig> {
 
 /** A program, or the only command of one. */
 export function createProgram(name: string): Command {
-  return new Command(name)
+  const program = new Program(name)
+  return program
     .enablePositionalOptions()
-    .showHelpAfterError('(see --help)')
     .exitOverride()
     .configureOutput({
       writeOut: (text) => process.stdout.write(text),
       writeErr: (text) => process.stderr.write(text),
       // As all other errors of a command are written.
-      outputError: (text, write) =>
-        write(text.replace(/^error: (.)/, (_, first) => `error INVALID_INPUT: ${first.toUpperCase()}`)),
+      outputError(text, writeErr) {
+        const said = text.replace(/^error: (.)/, (_, first) => first.toUpperCase())
+        if (!program.wantsJson) return writeErr(`error INVALID_INPUT: ${said}(see --help)\n`)
+        const [message = '', ...suggestions] = said.trim().split('\n')
+        const hint = [...suggestions.map((line) => line.replace(/^\((.*)\)$/, '$1')), 'See --help.'].join(' ')
+        const error = new OncueError('INVALID_INPUT', message, { hint })
+        program.configureOutput().writeOut?.(`${JSON.stringify({ error })}\n`)
+      },
     })
+}
+
+/** Remembers its arguments: an error in one of them is printed before the others are parsed. */
+class Program extends Command {
+  #given: readonly string[] = []
+
+  override parseAsync(...[argv, options]: Parameters<Command['parseAsync']>): Promise<this> {
+    this.#given = argv ?? process.argv
+    return super.parseAsync(argv, options)
+  }
+
+  get wantsJson(): boolean {
+    const end = this.#given.indexOf('--')
+    return (end < 0 ? this.#given : this.#given.slice(0, end)).includes('--json')
+  }
 }
 
 /** The options of every command. */
