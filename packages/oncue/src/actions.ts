@@ -1,14 +1,23 @@
 import { isJobId, JOB_STATUSES, type JobId, type JobStatus, OncueError } from '@oncue/core'
 import { canAct } from '@oncue/core/internal'
 import { type BulkAction, isPendingKind, wantedStates } from '@oncue/core/wire'
-import { ACTION_METHODS, type ActionReport, toTarget } from '@oncue/db'
-import { count, EXIT, type Output } from '@oncue/db/cli'
+import { ACTION_METHODS, type ActionReport, type BulkOperationRow, toTarget } from '@oncue/db'
+import { count, EXIT, type Output, plain } from '@oncue/db/cli'
 import type { Command } from 'commander'
 import { addFilters, type FilterOptions, toFilter } from './arguments.ts'
+import {
+  addBulkOptions,
+  type BulkOptions,
+  endOf,
+  outcomesOf,
+  runBulk,
+  toJson,
+  wantsBulk,
+} from './bulk-operation.ts'
 import { implement, whoami, withStore } from './command.ts'
 import { requeueWithPayload } from './requeue-with-payload.ts'
 
-interface Options extends FilterOptions {
+interface Options extends FilterOptions, BulkOptions {
   readonly yes?: true
   readonly by: string
   readonly payload?: string
@@ -34,6 +43,7 @@ const ACTIONS: readonly Action[] = [
     examples: [
       '01a2b3c4-…',
       '--topic mail_digest --since 2h --yes',
+      '--topic mail_digest --canary 5 --spread 10m --yes',
       `01a2b3c4-… --payload '{"userId":"123"}'`,
     ],
   },
@@ -43,7 +53,7 @@ const ACTIONS: readonly Action[] = [
     done: 'set to run now',
     description: 'run retrying and scheduled jobs now, instead of at their time',
     status: 'pending',
-    examples: ['01a2b3c4-…', '--topic mail_digest --yes'],
+    examples: ['01a2b3c4-…', '--topic mail_digest --yes', '--topic mail_digest --canary 5 --yes'],
   },
   {
     name: 'cancel',
@@ -81,6 +91,7 @@ function addAction(program: Command, asked: Action): void {
   )
     .option('--yes', 'with a filter: do it; without --yes, only count the matching jobs')
     .option('--by <name>', "your name, for the job's events", whoami())
+  if (action === 'requeue' || action === 'run_now') addBulkOptions(command)
   if (action === 'requeue')
     command.option(
       '--payload <json>',
@@ -89,7 +100,7 @@ function addAction(program: Command, asked: Action): void {
   implement<Options>(
     command,
     examples,
-    withStore(name, async (store, call) => {
+    withStore(name, async (store, call, say) => {
       const {
         options,
         args: [given],
@@ -103,7 +114,12 @@ function addAction(program: Command, asked: Action): void {
         })
       }
       if (options.payload !== undefined) return requeueWithPayload(store, call, ids)
+      const isBulk = wantsBulk(options)
       if (!isFilter) {
+        if (isBulk)
+          throw new OncueError('INVALID_INPUT', 'A bulk operation needs a filter, not job ids', {
+            hint: `See oncue ${name} --help.`,
+          })
         const report = await store[method](ids, { by: options.by })
         return answer(report, asked, Object.keys(report.skipped).length > 0 ? EXIT.failed : EXIT.done)
       }
@@ -114,6 +130,8 @@ function addAction(program: Command, asked: Action): void {
         })
       }
       const target = toTarget({ ...filter, status: [...meant] })
+      if (options.yes && isBulk)
+        return ended(await runBulk(store, call, { action, filter: target, say }), asked)
       if (options.yes) {
         const report = await store[method](target, { by: options.by })
         const isInVain = report.done === 0 && Object.keys(report.skipped).length > 0
@@ -164,9 +182,32 @@ function reasonInWords(reason: string, action: BulkAction): string {
   return REASONS[reason] ?? reason
 }
 
-function answer(report: ActionReport, { done, action }: Action, exit: number): Output {
-  const skipped = Object.entries(report.skipped).map(
+export const skippedInWords = (skipped: ActionReport['skipped'], action: BulkAction): string[] =>
+  Object.entries(skipped).map(
     ([reason, jobs]) => `${jobs.toLocaleString('en-US')} skipped: ${reasonInWords(reason, action)}`,
   )
-  return { text: [`${count(report.done, 'job')} ${done}`, ...skipped].join('\n'), json: report, exit }
+
+const reportInWords = (report: ActionReport, { done, action }: Action): string[] => [
+  `${count(report.done, 'job')} ${done}`,
+  ...skippedInWords(report.skipped, action),
+]
+
+function answer(report: ActionReport, asked: Action, exit: number): Output {
+  return { text: reportInWords(report, asked).join('\n'), json: report, exit }
+}
+
+/** Of a bulk operation that has ended. */
+function ended(operation: BulkOperationRow, asked: Action): Output {
+  const { id, status } = operation
+  const outcomes = outcomesOf(operation)
+  const lines = [
+    ...reportInWords(operation, asked),
+    ...(outcomes ? [`so far: ${outcomes}; see oncue bulk show ${id}`] : []),
+    ...(status === 'completed' ? [] : [plain(endOf(operation))]),
+  ]
+  return {
+    text: lines.join('\n'),
+    json: toJson(operation),
+    exit: status === 'completed' ? EXIT.done : EXIT.failed,
+  }
 }

@@ -21,13 +21,13 @@ export function implement<Options>(
 /** For commands that need only the store. */
 export function withStore<Options>(
   label: string,
-  run: (store: Store, call: Call<Options>) => Promise<Output>,
+  run: (store: Store, call: Call<Options>, say: (what: string) => void) => Promise<Output>,
 ): (call: Call<Options>) => Promise<Output> {
   return (call) =>
-    withProgress(label, async () => {
+    withProgress(label, async (say) => {
       const store = await openStore(call.url, { schema: call.schema, poolSize: 2 })
       try {
-        return await run(store, call)
+        return await run(store, call, say)
       } finally {
         await store.close()
       }

@@ -3,6 +3,7 @@ import { addCommonOptions, addExamples, createProgram, declareMigrate } from '@o
 import { declareWorker } from '@oncue/worker/command'
 import type { Command } from 'commander'
 import { addActions } from './actions.ts'
+import { addBulk } from './bulk.ts'
 import { addDev } from './dev.ts'
 import { addDoctor } from './doctor.ts'
 import { addEnqueue } from './enqueue.ts'
@@ -33,7 +34,7 @@ const GROUPS: Readonly<Record<string, readonly ((program: Command) => unknown)[]
     addDev,
   ],
   'Inspect:': [addList, addShow, addFailures, addStats, addWorkers, addTop, addDoctor],
-  'Manage:': [addEnqueue, addActions, addQueues, addSchedules],
+  'Manage:': [addEnqueue, addActions, addBulk, addQueues, addSchedules],
   'Set up:': [(program) => declareMigrate(program.command('migrate')), addPair],
 }
 

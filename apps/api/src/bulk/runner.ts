@@ -26,6 +26,8 @@ export interface BulkRunnerOptions {
   readonly control: Pick<Control, 'bulkOperations'>
   readonly log: Pick<Logger, 'info' | 'warn' | 'error'>
   readonly runtime?: Runtime | undefined
+  /** Runs this operation alone, for a process that began it and ends with it. */
+  readonly only?: string | undefined
 }
 
 /**
@@ -48,7 +50,7 @@ export class BulkRunner implements Service {
   #turn: Promise<unknown> = Promise.resolve()
 
   constructor(options: BulkRunnerOptions) {
-    const { control, log, runtime = systemRuntime } = options
+    const { control, log, runtime = systemRuntime, only } = options
     this.#options = options
     this.#runtime = runtime
     this.#id = runtime.uuid()
@@ -57,7 +59,7 @@ export class BulkRunner implements Service {
       log,
       runtime,
       work: async () => {
-        const open = await control.bulkOperations.open()
+        const open = only === undefined ? await control.bulkOperations.open() : [only]
         for (const known of [this.#looks, this.#failures])
           for (const id of known.keys()) if (!open.includes(id)) known.delete(id)
         for (const id of open) if ((this.#looks.get(id)?.at ?? 0) <= runtime.monotonic()) this.begin(id)
