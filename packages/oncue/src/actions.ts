@@ -1,7 +1,7 @@
-import { isJobId, JOB_STATUSES, type JobId, type JobStatus, OncueError } from '@oncue/core'
+import { isJobId, JOB_STATUSES, type JobId, type JobStatus, OncueError, stateOf } from '@oncue/core'
 import { canAct } from '@oncue/core/internal'
 import { type BulkAction, isPendingKind, wantedStates } from '@oncue/core/wire'
-import { ACTION_METHODS, type ActionReport, type BulkOperationRow, toTarget } from '@oncue/db'
+import { ACTION_METHODS, type ActionReport, type BulkOperationRow, type Store, toTarget } from '@oncue/db'
 import { count, EXIT, type Output, plain } from '@oncue/db/cli'
 import type { Command } from 'commander'
 import { addFilters, type FilterOptions, toFilter } from './arguments.ts'
@@ -121,6 +121,7 @@ function addAction(program: Command, asked: Action): void {
             hint: `See oncue ${name} --help.`,
           })
         const report = await store[method](ids, { by: options.by })
+        if (action === 'requeue' && report.skipped.INVALID_STATE) await suggestRunNow(store, ids, call.note)
         return answer(report, asked, Object.keys(report.skipped).length > 0 ? EXIT.failed : EXIT.done)
       }
       const meant = wantedStates(filter) ?? [status]
@@ -146,6 +147,26 @@ function addAction(program: Command, asked: Action): void {
       }
     }),
   )
+}
+
+/** How many of the given jobs are looked at. */
+const SUGGESTED = 20
+
+/** A retrying job is not finished, so it cannot be requeued; but it need not wait for its time. */
+async function suggestRunNow(
+  store: Store,
+  ids: readonly JobId[],
+  note: (text: string) => void,
+): Promise<void> {
+  const [now, ...jobs] = await Promise.all([
+    store.now(),
+    ...ids.slice(0, SUGGESTED).map((id) => store.get(id)),
+  ])
+  const retrying = jobs.flatMap((job) => (job && stateOf(job, now) === 'retrying' ? [job.id] : []))
+  if (retrying.length > 0)
+    note(
+      `note: ${count(retrying.length, 'job waits', 'jobs wait')} for a retry; to run now: oncue run-now ${retrying.join(' ')}`,
+    )
 }
 
 function readIds(given: readonly string[]): JobId[] {

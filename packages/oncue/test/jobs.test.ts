@@ -244,6 +244,22 @@ describeBoth('commands on jobs', (bench) => {
     expect(await bench.text('delete', prepareJob('mail', {}).id)).toMatch(/^1 skipped: no longer there$/m)
   })
 
+  test('requeue of a retrying job suggests run-now', async () => {
+    const [retrying, scheduled] = [await bench.add(), await bench.add('mail', { delay: 3_600_000 })]
+    const claim = { queues: ['default'], limit: 1, worker: WORKER, leaseMs: 30_000 }
+    const { jobs } = await bench.store.claim(claim)
+    await bench.store.settle(
+      jobs.map(({ id, run }) => ({ id, run, kind: 'retry', delayMs: 3_600_000, error: ERROR })),
+    )
+    const { code, stderr } = await call('requeue', retrying, scheduled, '--url', bench.url)
+    expect([code, stderr]).toEqual([
+      1,
+      expect.stringMatching(`note: 1 job waits for a retry; to run now: oncue run-now ${retrying}\n$`),
+    ])
+    const { stderr: other } = await call('requeue', scheduled, '--url', bench.url)
+    expect(other).not.toContain('run-now')
+  })
+
   test('show tells events in words', async () => {
     const id = await bench.add('mail')
     const claim = { queues: ['default'], limit: 1, worker: WORKER, leaseMs: 30_000 }
