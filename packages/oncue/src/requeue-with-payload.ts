@@ -6,6 +6,7 @@ import { diffJson, type JsonChange } from '@oncue/core/wire'
 import type { Store } from '@oncue/db'
 import { count, EXIT, type Output, plain } from '@oncue/db/cli'
 import { toJson } from './arguments.ts'
+import { checkPayload } from './check-payload.ts'
 import { ask, type Call, canAsk } from './command.ts'
 
 interface Options {
@@ -34,12 +35,7 @@ export async function requeueWithPayload(
   const payload = encodeJson(await readPayload(options.payload ?? ''), 'payload')
   const job = await store.get(id)
   if (!job) throw new OncueError('JOB_NOT_FOUND', `There is no job ${id}`)
-  const { createPayloadValidation } = await import('@oncue/api/payload-validation')
-  const validation = createPayloadValidation({
-    store,
-    log: { warn: (_, message) => note(`note: ${message}`) },
-  })
-  await validation.check(job.topic, JSON.parse(payload), 'reject')
+  await checkPayload(store, note, job.topic, JSON.parse(payload))
   const diff = diffJson(job.payload, JSON.parse(payload), MAX_CHANGES)
   const changes = diff.changes.map((change) => ({ ...change, path: formatPath('payload', change.path) }))
   const shown = changes.length > 0 ? changes.flatMap(linesOf).join('\n') : 'The payload is the same.'

@@ -3,6 +3,7 @@ import { previewRuns, type ScheduleRow } from '@oncue/db'
 import { addExamples, plain, toWhole } from '@oncue/db/cli'
 import { type Command, Option } from 'commander'
 import { toJson } from './arguments.ts'
+import { checkPayload } from './check-payload.ts'
 import { implement, whoami, withStore } from './command.ts'
 import { formatTime, fromNow, styled, table } from './format.ts'
 
@@ -54,12 +55,13 @@ export function addSchedules(program: Command): void {
       `digest '0 9 * * 1-5' mail_digest '{"all":true}' --timezone Asia/Shanghai`,
       `sweep '*/10 * * * *' sweep --missed one`,
     ],
-    withStore('saving', async (store, { args, options }) => {
+    withStore('saving', async (store, { args, options, note }) => {
       const [name, cron, topic, payload = {}] = args as [string, string, string, unknown?]
       const { timezone, missed, queue, priority } = options
       const jobOptions = { ...(queue && { queue }), ...(priority !== undefined && { priority }) }
       // A job that no tick could enqueue is refused now, while the caller sees the error.
       prepareJob(topic, payload, jobOptions)
+      await checkPayload(store, note, topic, payload)
       const row = await store.schedules.save({
         name,
         cron,

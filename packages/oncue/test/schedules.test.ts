@@ -52,6 +52,17 @@ describeBoth('schedules', (bench) => {
     })
   })
 
+  test('a payload that does not fit the schema of its topic is refused, and nothing is saved', async () => {
+    const input = { type: 'object', properties: { user: { type: 'number' } }, required: ['user'] }
+    await bench.store.announce([{ topic: 'mail', input, output: {}, policy: {} }])
+    const add = ['schedules', 'add', 'digest', '@daily', 'mail']
+    expect(await bench.json([...add, '{"wrong":1}'], 2)).toMatchObject({
+      error: { code: 'INVALID_PAYLOAD', message: 'payload.user: is missing (schema of mail)' },
+    })
+    expect(await bench.store.schedules.list()).toEqual([])
+    expect(await bench.json([...add, '{"user":7}'])).toMatchObject({ payload: { user: 7 } })
+  })
+
   test('a cron pattern is tried before it is saved', async () => {
     const { runs } = await bench.json(['schedules', 'preview', '0 9 * * *', '--tz', 'Asia/Shanghai'])
     expect(runs).toHaveLength(5)
