@@ -1,7 +1,7 @@
 import { newJobId, OncueError } from '@oncue/core'
 import { type BulkAction, type BulkOperation, bulkOperationSchema } from '@oncue/core/wire'
 import type { BulkOperationRow, JobFilter, Store } from '@oncue/db'
-import { refuse, toDuration, toWhole } from '@oncue/db/cli'
+import { refuse, toDurationUpTo, toWhole } from '@oncue/db/cli'
 import { systemRuntime } from '@oncue/runtime'
 import type { Command } from 'commander'
 import type { Call } from './command.ts'
@@ -41,8 +41,8 @@ export function addBulkOptions(command: Command): Command {
 const toMaxFailed = toWhole(0, MAX_CANARY - 1)
 
 function toSpread(text: string): number {
-  const ms = toDuration(text)
-  return ms % 1_000 === 0 && ms <= MAX_SPREAD_MS ? ms : refuse('Use whole seconds, at most a day.')
+  const ms = toDurationUpTo(MAX_SPREAD_MS)(text)
+  return ms % 1_000 === 0 ? ms : refuse('Use whole seconds.')
 }
 
 function toShare(text: string): number {

@@ -1,13 +1,16 @@
 import { OncueError } from '@oncue/core'
 import { type Role, roleSchema } from '@oncue/core/wire'
 import { openStore, type Store } from '@oncue/db'
-import { EXIT, type Output, plain, toDuration } from '@oncue/db/cli'
+import { EXIT, type Output, plain, toDurationUpTo } from '@oncue/db/cli'
 import { formatDuration, systemRuntime } from '@oncue/runtime'
 import { type Command, Option } from 'commander'
 import { renderUnicodeCompact } from 'uqr'
 import { implement, whoami } from './command.ts'
 
 const deviceRoleSchema = roleSchema.exclude(['producer'])
+
+/** As the store limits it. */
+const MAX_VALID_MS = 86_400_000
 
 /** How often to check whether a device has used the code. */
 const LOOK_MS = 500
@@ -32,7 +35,7 @@ export function addPair(program: Command): void {
       )
       .addOption(
         new Option('--valid <time>', 'how long the code is valid, at most a day: 15m, 2h')
-          .argParser(toDuration)
+          .argParser(toDurationUpTo(MAX_VALID_MS))
           .default(300_000, '5m'),
       )
       .option('--no-wait', 'exit at once, without waiting for a device'),

@@ -1,7 +1,8 @@
 import { OncueError } from '@oncue/core'
 import { assertQueue, INTERNAL_QUEUE } from '@oncue/core/internal'
+import { MAX_PAUSE_SECONDS } from '@oncue/core/wire'
 import { type Limit, type QueueOverview, type Store, shrinkage, timeToDrain } from '@oncue/db'
-import { addExamples, count, plain, toDuration, toWhole } from '@oncue/db/cli'
+import { addExamples, count, plain, toDurationUpTo, toWhole } from '@oncue/db/cli'
 import { formatDuration } from '@oncue/runtime'
 import type { Command } from 'commander'
 import { toRate } from './arguments.ts'
@@ -69,7 +70,11 @@ export function addQueues(program: Command): void {
       .command('pause')
       .description('pause a queue: running jobs continue, no new ones start')
       .argument('<queue>', 'name of the queue')
-      .option('--for <time>', 'end the pause by itself: 30m, 2h', toDuration),
+      .option(
+        '--for <time>',
+        'end the pause by itself, after at most 30 days: 30m, 2h',
+        toDurationUpTo(MAX_PAUSE_SECONDS * 1_000),
+      ),
     ['imports', 'imports --for 30m'],
     withStore('pause', async (store, { args, options, note }) => {
       const queue = readQueue(args)

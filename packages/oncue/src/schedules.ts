@@ -1,4 +1,4 @@
-import { prepareJob } from '@oncue/core'
+import { isOncueError, OncueError, prepareJob } from '@oncue/core'
 import { previewRuns, type ScheduleRow } from '@oncue/db'
 import { addExamples, plain, toWhole } from '@oncue/db/cli'
 import { type Command, Option } from 'commander'
@@ -12,7 +12,10 @@ interface AddOptions {
   readonly missed: 'skip' | 'one' | 'all'
   readonly queue?: string
   readonly priority?: number
+  readonly takeOver?: true
 }
+
+const IN_CODE = 'Change it in the code that declares it, choose another name, or add --take-over.'
 
 export function addSchedules(program: Command): void {
   const schedules = program
@@ -50,28 +53,27 @@ export function addSchedules(program: Command): void {
           .default('skip'),
       )
       .option('--queue <queue>', 'queue of its jobs')
-      .option('--priority <number>', 'higher runs first', toWhole(-32_768, 32_767)),
+      .option('--priority <number>', 'higher runs first', toWhole(-32_768, 32_767))
+      .option('--take-over', 'also change one in code, until a worker that declares it starts'),
     [
       `digest '0 9 * * 1-5' mail_digest '{"all":true}' --timezone Asia/Shanghai`,
       `sweep '*/10 * * * *' sweep --missed one`,
     ],
     withStore('saving', async (store, { args, options, note }) => {
       const [name, cron, topic, payload = {}] = args as [string, string, string, unknown?]
-      const { timezone, missed, queue, priority } = options
+      const { timezone, missed, queue, priority, takeOver } = options
       const jobOptions = { ...(queue && { queue }), ...(priority !== undefined && { priority }) }
       // A job that no tick could enqueue is refused now, while the caller sees the error.
       prepareJob(topic, payload, jobOptions)
       await checkPayload(store, note, topic, payload)
-      const row = await store.schedules.save({
-        name,
-        cron,
-        timezone,
-        topic,
-        payload,
-        options: jobOptions,
-        missed,
-        source: 'database',
-      })
+      const schedule = { name, cron, timezone, topic, payload, options: jobOptions, missed }
+      const row = await store.schedules
+        .save({ ...schedule, source: 'database' }, { takeOver })
+        .catch((error: unknown) => {
+          throw isOncueError(error, 'SCHEDULE_IN_CODE')
+            ? new OncueError(error.code, error.message, { hint: IN_CODE, cause: error })
+            : error
+        })
       const next = row.paused ? 'it is paused' : `the next run is at ${formatTime(row.nextAt)}`
       return { text: `${name} is saved; ${next}`, json: row }
     }),

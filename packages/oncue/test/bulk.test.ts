@@ -115,7 +115,7 @@ describeBoth('bulk operations', (bench) => {
     [['requeue', '01a2b3c4-5d6e-7f80-9a0b-1c2d3e4f5061', '--canary', '1'], 'needs a filter'],
     [['requeue', '--topic', 'mail', '--max-failed', '1'], '--max-failed needs --canary'],
     [['requeue', '--topic', 'mail', '--canary', '1', '--max-failed', '1'], 'must be less than --canary'],
-    [['requeue', '--topic', 'mail', '--spread', '2d'], 'at most a day'],
+    [['requeue', '--topic', 'mail', '--spread', '2d'], 'at most 1d'],
     [['requeue', '--topic', 'mail', '--spread', '300ms'], 'whole seconds'],
     [['requeue', '--topic', 'mail', '--stop-when-failing', '2'], 'such as 20%'],
   ])('%j is refused', async (args, message) => {

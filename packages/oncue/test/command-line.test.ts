@@ -110,6 +110,17 @@ describe('the command line', () => {
     expect(code).toBe(2)
   })
 
+  test.each([
+    [['queues', 'pause', 'mail', '--for', '9999d'], 'at most 30d'],
+    [['queues', 'pause', 'mail', '--for', '0'], 'more than 0'],
+    [['pair', '--valid', '2d'], 'at most 1d'],
+    [['pair', '--valid', '0s'], 'more than 0'],
+  ])('%j is refused by its option, with what is possible', async (args, possible) => {
+    const { code, stderr } = await call(...args)
+    expect([code, stderr]).toEqual([2, expect.stringMatching(`Option '${args.at(-2)} .*${possible}`)])
+    expect(stderr).not.toMatch(/\w+Ms\b/)
+  })
+
   test('a duration of 0 needs no unit', () => {
     expect(['0', '0s', '30s', '1.5m'].map(toDuration)).toEqual([0, 0, 30_000, 90_000])
   })

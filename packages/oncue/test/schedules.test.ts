@@ -52,6 +52,15 @@ describeBoth('schedules', (bench) => {
     })
   })
 
+  test('one that is declared in code is changed only with --take-over, and the hint says so', async () => {
+    const schedule = { cron: '@daily', timezone: 'UTC', payload: {}, options: {}, missed: 'skip' } as const
+    await bench.store.schedules.save({ ...schedule, name: 'digest', topic: 'mail', source: 'code' })
+    const add = ['schedules', 'add', 'digest', '@hourly', 'mail']
+    const { error } = await bench.json(add, 1)
+    expect(error).toMatchObject({ code: 'SCHEDULE_IN_CODE', hint: /or add --take-over\.$/ })
+    expect(await bench.json([...add, '--take-over'])).toMatchObject({ cron: '@hourly', source: 'database' })
+  })
+
   test('a payload that does not fit the schema of its topic is refused, and nothing is saved', async () => {
     const input = { type: 'object', properties: { user: { type: 'number' } }, required: ['user'] }
     await bench.store.announce([{ topic: 'mail', input, output: {}, policy: {} }])

@@ -1,4 +1,4 @@
-import { parseDuration } from '@oncue/runtime'
+import { formatDuration, parseDuration } from '@oncue/runtime'
 import { InvalidArgumentError } from 'commander'
 import { parseWhole } from '../environment.ts'
 
@@ -8,6 +8,16 @@ const NEEDS_UNIT = 'A duration needs its unit: 500ms, 30s, 5m, 2h or 7d.'
 
 export function toDuration(text: string): number {
   return readDuration(text) ?? refuse(NEEDS_UNIT)
+}
+
+/** More than 0, and no longer than that. */
+export function toDurationUpTo(maxMs: number) {
+  return (text: string): number => {
+    const ms = Math.round(toDuration(text))
+    return ms >= 1 && ms <= maxMs
+      ? ms
+      : refuse(`Use a time of more than 0 and at most ${formatDuration(maxMs)}.`)
+  }
 }
 
 /** Null if it is not one. The unit is never assumed: 5 may mean seconds, minutes or hours. */

@@ -1,5 +1,5 @@
 /** For the commands of Oncue, in every package that has one. */
-export { readDuration, refuse, toDuration, toList, toWhole } from './arguments.ts'
+export { readDuration, refuse, toDuration, toDurationUpTo, toList, toWhole } from './arguments.ts'
 export {
   addCommonOptions,
   addExamples,
