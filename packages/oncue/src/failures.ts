@@ -3,7 +3,7 @@ import { plain, refuse, toWhole } from '@oncue/db/cli'
 import type { Command } from 'commander'
 import { toPast } from './arguments.ts'
 import { implement, withStore } from './command.ts'
-import { fromNow, styled, table } from './format.ts'
+import { errorInWords, fromNow, styled, table } from './format.ts'
 
 interface Options {
   readonly queue?: string
@@ -54,6 +54,6 @@ export function failureCells(group: FailureGroup, now: Date): string[] {
     fromNow(nextTryAt, now),
     fromNow(lastSeen, now),
     plain(topics.join(','), 32),
-    sample.error ? plain(`${group.class}: ${group.message}`, 100) : '',
+    sample.error ? plain(errorInWords({ ...group, code: sample.error.code }), 100) : '',
   ]
 }

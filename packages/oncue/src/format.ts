@@ -1,4 +1,5 @@
 import { stripVTControlCharacters, styleText } from 'node:util'
+import type { JobError } from '@oncue/core'
 import { plain } from '@oncue/db/cli'
 import { formatDuration } from '@oncue/runtime'
 
@@ -49,6 +50,12 @@ export function fields(
   const shown = values.filter(([, value]) => value !== null && value !== undefined && value !== '')
   const width = Math.max(...shown.map(([name]) => name.length))
   return shown.map(([name, value]) => `${styled('dim', name.padEnd(width))}  ${value}`).join('\n')
+}
+
+/** `OncueError INVALID_PAYLOAD: payload.user: is missing`: the code first, because the end of a long message is cut. */
+export function errorInWords({ class: name, code, message }: Partial<JobError>): string {
+  const isSaid = code === undefined || message?.includes(code)
+  return [[name, isSaid ? '' : code].filter(Boolean).join(' '), message].filter(Boolean).join(': ')
 }
 
 export function formatTime(date: Date | null | undefined): string {

@@ -2,6 +2,7 @@ import type { JobError } from '@oncue/core'
 import type { JobEvent } from '@oncue/core/wire'
 import { plain } from '@oncue/db/cli'
 import { formatDuration } from '@oncue/runtime'
+import { errorInWords } from './format.ts'
 
 const RUNS: Readonly<Record<string, string>> = {
   run_failed: 'failed',
@@ -60,7 +61,7 @@ function runOf({ run, worker, startedAt, delayMs, error }: EventData, how: strin
   const after = Number.isNaN(ms) ? '' : ` after ${formatDuration(Math.max(0, ms))}`
   const where = worker ? ` on …${worker.slice(-12)}` : ''
   const until = how === 'snoozed' && delayMs !== undefined ? ` for ${formatDuration(delayMs)}` : ''
-  const why = error ? `: ${[error.class, error.message].filter(Boolean).join(': ')}` : ''
+  const why = error ? `: ${errorInWords(error)}` : ''
   return `run ${run} ${how}${until}${after}${where}${why}`
 }
 

@@ -5,7 +5,7 @@ import { count, plain, toWhole } from '@oncue/db/cli'
 import type { Command } from 'commander'
 import { addFilters, type FilterOptions, toFilter, toOptions } from './arguments.ts'
 import { implement, withStore } from './command.ts'
-import { fromNow, styled, table } from './format.ts'
+import { errorInWords, fromNow, styled, table } from './format.ts'
 
 interface Options extends FilterOptions {
   readonly limit: number
@@ -107,7 +107,7 @@ export function colouredStatus(job: JobSummary, now: Date): string {
 function noteOf(job: JobSummary, now: Date): string {
   if (job.lastError && job.status !== 'completed') {
     const next = job.status === 'pending' && job.runAt > now ? `again ${fromNow(job.runAt, now)}: ` : ''
-    return plain(`${next}${job.lastError.class}: ${job.lastError.message}`, 80)
+    return plain(`${next}${errorInWords(job.lastError)}`, 80)
   }
   if (job.status === 'processing' && job.progress !== null) return plain(JSON.stringify(job.progress), 80)
   return job.status === 'pending' && job.runAt > now ? `due ${fromNow(job.runAt, now)}` : ''

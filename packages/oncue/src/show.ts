@@ -5,7 +5,7 @@ import { count, plain } from '@oncue/db/cli'
 import { formatDuration } from '@oncue/runtime'
 import type { Command } from 'commander'
 import { implement, withStore } from './command.ts'
-import { fields, formatTime, fromNow, plainLines, styled, table, terse } from './format.ts'
+import { errorInWords, fields, formatTime, fromNow, plainLines, styled, table, terse } from './format.ts'
 import { describeEvent } from './job-event.ts'
 import { colouredStatus } from './list.ts'
 
@@ -118,7 +118,9 @@ function whyItWaits({ reasons, waitsFor }: Explanation): string {
 function describeError(error: JobError): string {
   const links = [error, ...(error.causes ?? [])]
   const texts = links.map(
-    (link) => link.stack ?? `${link.class}: ${link.message}${link.code ? ` (${link.code})` : ''}`,
+    // A stack begins with the class and the message, and does not have the code.
+    ({ stack, ...link }) =>
+      stack?.replace(`${link.class}: ${link.message}`, () => errorInWords(link)) ?? errorInWords(link),
   )
   return `${texts.map(plainLines).join('\ncaused by ')}\n${styled('dim', `fingerprint ${error.fingerprint}`)}`
 }

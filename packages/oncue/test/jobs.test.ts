@@ -2,7 +2,8 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
-import { prepareJob } from '@oncue/core'
+import { OncueError, prepareJob } from '@oncue/core'
+import { describeError } from '@oncue/core/internal'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { ask, withProgress } from '../src/command.ts'
 import { call, describeBoth, ERROR, runOnTerminal, WORKER } from './harness.ts'
@@ -242,6 +243,20 @@ describeBoth('commands on jobs', (bench) => {
     expect(await bench.text('run-now', failed)).toBe('0 jobs set to run now\n1 skipped: already finished\n')
     expect(await bench.text('run-now', waiting)).toBe('1 job set to run now\n')
     expect(await bench.text('delete', prepareJob('mail', {}).id)).toMatch(/^1 skipped: no longer there$/m)
+  })
+
+  test('list, failures and show print the code of an error', async () => {
+    const id = await bench.add('mail', { maxRetries: 0 })
+    const claim = { queues: ['default'], limit: 1, worker: WORKER, leaseMs: 30_000 }
+    const { jobs } = await bench.store.claim(claim)
+    const error = describeError(new OncueError('INVALID_PAYLOAD', 'payload.user: is missing'), 'mail')
+    await bench.store.settle(jobs.map(({ run }) => ({ id, run, kind: 'fail', error })))
+    const said = 'OncueError INVALID_PAYLOAD: payload.user: is missing'
+    expect(await bench.text('list')).toContain(said)
+    expect(await bench.text('failures')).toContain(said)
+    const shown = await bench.text('show', id)
+    expect(shown).toMatch(new RegExp(`\\nerror\\n${said}\\n +at `))
+    expect(shown).toMatch(new RegExp(`run 1 failed .*: ${said}`))
   })
 
   test('requeue of a retrying job suggests run-now', async () => {
