@@ -58,7 +58,6 @@ describeBoth('commands on jobs', (bench) => {
     expect((await bench.json(['show', id])).waiting).toMatchObject([
       { kind: 'paused', text: paused },
       { kind: 'no_worker' },
-      { kind: 'in_line' },
     ])
   })
 

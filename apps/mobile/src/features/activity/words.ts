@@ -202,6 +202,7 @@ export function reasonOf({ action, target }: Pick<Entry, 'action' | 'target'>): 
 }
 
 const KINDS: Readonly<Record<string, string>> = {
+  command: 'by the command',
   device: 'from a paired device',
   jwt: 'with a JWT',
   session: 'from a browser',

@@ -68,3 +68,22 @@ it('says how many more kinds of errors there are, and leaves out what is empty',
   expect(text).toMatch(/• and 2 more kinds$/)
   expect(text).not.toMatch(/Queues|Done|Alerts/)
 })
+
+it('names what people did about jobs and queues, and how much was left out', () => {
+  const noise = ['session.start', 'channels.test', 'tokens.create'].map((action, n) =>
+    entryOf(`noise ${n}`, { action, target: {} }),
+  )
+  const done = Array.from({ length: 17 }, (_, n) =>
+    entryOf(`deed ${n}`, { action: 'alerts.ack', target: {} }),
+  )
+  const text = incidentSummary({
+    health: healthOf({}),
+    queues: [],
+    deeds: [...noise, ...done],
+    now: NOW.getTime(),
+  })
+  const [, list = ''] = text.split('*Done in the last hour*\n')
+  expect(list.split('\n')).toHaveLength(16)
+  expect(list).toMatch(/^• 2 earlier actions\n/)
+  expect(list).not.toMatch(/signed in|test|token/i)
+})

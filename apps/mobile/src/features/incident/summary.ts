@@ -41,8 +41,7 @@ export function incidentSummary({ health, alert, firing = [], queues, deeds, now
     section('Errors in the last hour', failures.map(errorLine), MAX_ERRORS),
     section('Queues with problems', queues.map(queueLine)),
     // The API returns the newest first; a summary is read from the beginning.
-    deeds &&
-      section('Done in the last hour', deeds.filter(isDeed).slice(0, MAX_DEEDS).map(deedLine).reverse()),
+    deeds && section('Done in the last hour', deedLines(deeds.filter(isDeed))),
   ]
   return parts
     .filter(Boolean)
@@ -60,8 +59,15 @@ const minute = (date: Date) => date.toISOString().slice(0, 16).replace('T', ' ')
 const firingLine = ({ summary, firedAt }: Pick<Alert, 'summary' | 'firedAt'>) =>
   `${summary}, since ${minute(firedAt)} UTC`
 
-/** Producers enqueue all day: that is no response to an incident. */
-const isDeed = ({ action }: Entry) => !action.startsWith('jobs.enqueue')
+/** Producers enqueue all day, and people sign in: that is no response to an incident. */
+const isDeed = ({ action }: Entry) =>
+  /^(jobs|bulkOperations|queues|schedules|alerts)\./.test(action) && !action.startsWith('jobs.enqueue')
+
+function deedLines(deeds: readonly Entry[]): string[] {
+  const earlier = deeds.length - MAX_DEEDS
+  const lines = deeds.slice(0, MAX_DEEDS).map(deedLine).reverse()
+  return earlier > 0 ? [count(earlier, 'earlier action'), ...lines] : lines
+}
 
 function section(title: string, lines: readonly string[], max = lines.length, what = 'more kind'): string {
   if (lines.length === 0) return ''

@@ -124,7 +124,7 @@ function lineOf(job: JobPage['items'][number]): JobLine {
   const { id, topic, queue, status, run, created, runAt, startedAt, finishedAt, lastError } = job
   const { retries, crashes } = job
   const error = lastError && `${lastError.class}: ${lastError.message}`.slice(0, MAX_ERROR)
-  const attempts = retries + crashes + (startedAt ? 1 : 0)
+  const attempts = attemptsOf(job)
   return {
     ...{ id, topic, queue, status, run, error, created, runAt, startedAt, finishedAt },
     ...{ attempts, retries, crashes, maxAttempts: job.maxRetries + 1, meta: metaInWords(job.meta) },
