@@ -2,6 +2,7 @@ import { newJobId, OncueError } from '@oncue/core'
 import { type BulkAction, type BulkOperation, bulkOperationSchema } from '@oncue/core/wire'
 import type { BulkOperationRow, JobFilter, Store } from '@oncue/db'
 import { refuse, toDurationUpTo, toWhole } from '@oncue/db/cli'
+import type { Control } from '@oncue/db/control'
 import { systemRuntime } from '@oncue/runtime'
 import type { Command } from 'commander'
 import type { Call } from './command.ts'
@@ -145,7 +146,7 @@ export async function stopBulk(store: Store, id: string, by: string): Promise<Bu
 }
 
 /** Control needs Prisma, which other commands do without. */
-export async function openBulk(store: Store) {
+export async function openBulk(store: Store): Promise<Control> {
   const { openControl } = await import('@oncue/api/bulk')
   return openControl(store)
 }

@@ -98,7 +98,8 @@ function describe(job: JobDetails, waiting: Explanation | null, now: Date): stri
     section('payload', plainLines(JSON.stringify(job.payload, null, 2))),
   ]
   if (job.result !== null) parts.push(section('result', plainLines(JSON.stringify(job.result, null, 2))))
-  if (job.lastError) parts.push(section('error', describeError(job.lastError)))
+  const whose = job.status === 'completed' ? 'error of an earlier run' : 'error'
+  if (job.lastError) parts.push(section(whose, describeError(job.lastError)))
   if (job.events.length) {
     const rows = job.events.map((event) => [
       String(event.version),

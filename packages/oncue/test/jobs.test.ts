@@ -50,6 +50,15 @@ describeBoth('commands on jobs', (bench) => {
     }
   })
 
+  test('show names the error of a completed job as that of an earlier run', async () => {
+    const id = await bench.failOne()
+    await bench.store.requeue([id])
+    const request = { queues: ['default'], limit: 1, worker: WORKER, leaseMs: 30_000 }
+    const { jobs } = await bench.store.claim(request)
+    await bench.store.settle(jobs.map(({ run }) => ({ id, run, kind: 'complete' })))
+    expect(await bench.text('show', id)).toContain('error of an earlier run\n')
+  })
+
   test('show says why a job waits', async () => {
     const id = await bench.add('mail')
     await bench.store.pause('default', 'ada')

@@ -28,6 +28,14 @@ describe('Jobs', () => {
     expect(screen.getByText('1 job, newest first')).toBeVisible()
   })
 
+  it('shows no error of an earlier run with a job that completed', async () => {
+    const completed = jobOf({ ...failed(1), status: 'completed' })
+    const { screen } = await renderApp('/jobs', {
+      answers: { ...ANSWERS, 'jobs.list': () => pageOf([completed]) },
+    })
+    expect(await screen.findByLabelText(/^mail_digest in mail, Completed, …00000001 · took/)).toBeVisible()
+  })
+
   it('tells retrying, scheduled and waiting jobs apart, and lists the retrying ones', async () => {
     const later = new Date(Date.now() + 3_600_000)
     const pending = [

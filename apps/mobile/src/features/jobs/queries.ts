@@ -123,7 +123,9 @@ export const attemptsOf = ({
 function lineOf(job: JobPage['items'][number]): JobLine {
   const { id, topic, queue, status, run, created, runAt, startedAt, finishedAt, lastError } = job
   const { retries, crashes } = job
-  const error = lastError && `${lastError.class}: ${lastError.message}`.slice(0, MAX_ERROR)
+  // That of an earlier run says nothing about a job that completed.
+  const shown = status === 'completed' ? null : lastError
+  const error = shown && `${shown.class}: ${shown.message}`.slice(0, MAX_ERROR)
   const attempts = attemptsOf(job)
   return {
     ...{ id, topic, queue, status, run, error, created, runAt, startedAt, finishedAt },
