@@ -68,7 +68,7 @@ describe.each(DIALECTS)('why a queue waits, over the API on %s', (dialect) => {
     const expected = {
       queue: 'mail',
       waiting: 1,
-      reasons: [{ kind: 'paused', text: expect.stringContaining('is paused by') }, { kind: 'no_worker' }],
+      reasons: [{ kind: 'paused', text: expect.stringContaining('was paused by') }, { kind: 'no_worker' }],
       drain: null,
     }
     expect(await client.queues.explain.query({ queue: 'mail' })).toMatchObject(expected)

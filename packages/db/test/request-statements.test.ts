@@ -3,7 +3,7 @@ import pg from 'pg'
 import { expect, inject, it, onTestFinished, vi } from 'vitest'
 import { openStore } from '../src/open.ts'
 import { aJob, claimOne, complete, someJobs } from './conformance/harness.ts'
-import { borrowPostgresDatabase, connectPostgres } from './support/index.ts'
+import { borrowPostgresDatabase, connectPostgres, createPostgresDatabase } from './support/index.ts'
 
 it('on Postgres a job by request id costs one statement, and a job by key one transaction', async () => {
   const database = await borrowPostgresDatabase(inject('postgresUrl'))
@@ -36,7 +36,8 @@ it('on Postgres a job by request id costs one statement, and a job by key one tr
 })
 
 it('two requests with the same ids in opposite orders make each job once, without a deadlock', async () => {
-  const database = await borrowPostgresDatabase(inject('postgresUrl'))
+  // A new one: the counters of a database that other tests have used are not at zero.
+  const database = await createPostgresDatabase(inject('postgresUrl'))
   const store = await openStore(database.url)
   onTestFinished(() => database.drop())
   for (let round = 0; round < 5; round++) {

@@ -79,7 +79,7 @@ describe('from "something is late" to "requeued", and back to bed', () => {
     await page.getByRole('heading', { name: 'Retrying', exact: true }).waitFor()
     await page.getByRole('link', { name: 'All 3 jobs' }).click()
     await page
-      .getByRole('link', { name: /^mail_digest in mail, Scheduled/ })
+      .getByRole('link', { name: /^mail_digest in mail, Retrying/ })
       .first()
       .click()
     await page.getByRole('button', { name: 'All like this' }).click()

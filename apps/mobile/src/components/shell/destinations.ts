@@ -1,5 +1,4 @@
-import { type Href, usePathname } from 'expo-router'
-import { useIsWide } from '../../theme/use-theme.ts'
+import type { Href } from 'expo-router'
 import type { IconName } from '../ui/icon.tsx'
 
 export interface Destination {
@@ -41,13 +40,6 @@ export const ADMINISTRATION: readonly Destination[] = [
   { href: '/tokens', label: 'Tokens', icon: 'token' },
   { href: '/server-settings', label: 'Server settings', icon: 'server' },
 ]
-
-/** The screen is an entry of the rail or of the tab bar, which is in sight: it needs no way back. */
-export function useIsInMenu(): boolean {
-  const pathname = usePathname()
-  const entries = useIsWide() ? [...MAIN, ...MORE, OTHERS] : [...MAIN, OTHERS]
-  return entries.some(({ href }) => href === pathname)
-}
 
 /** `/queues/mail` belongs to Queues. */
 export function isWithin(pathname: string, href: string): boolean {

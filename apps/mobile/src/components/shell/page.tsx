@@ -6,8 +6,8 @@ import { usePageTitle } from '../../lib/page-title.ts'
 import { space } from '../../theme/tokens.ts'
 import { IconButton } from '../ui/icon-button.tsx'
 import { Text } from '../ui/text.tsx'
-import { useIsInMenu } from './destinations.ts'
 import { useIsBesideList } from './split.tsx'
+import { useIsInMenu } from './use-is-in-menu.ts'
 
 /** Where back leads when the page was opened by a link. */
 type Parent =
