@@ -24,6 +24,13 @@ describe('a way back', () => {
     expect(screen.queryByLabelText('Back')).toBeNull()
   })
 
+  it('is missing beside an opened row too, so that the title does not move', async () => {
+    resize({ width: 1_440, height: 900 })
+    const { screen } = await renderApp('/workers/w1', { answers: workers })
+    expect(await screen.findByRole('heading', { name: 'Workers' })).toBeVisible()
+    expect(screen.queryByLabelText('Back')).toBeNull()
+  })
+
   it('is missing on every tab of a phone, and there elsewhere', async () => {
     resize({ width: 390, height: 844 })
     const answers = { ...workers, 'topics.list': () => [], 'jobs.list': () => pageOf([]) }
@@ -63,6 +70,6 @@ it('the bar of a bulk operation cuts no number where text is large', async () =>
   const { screen } = await renderApp('/queues', {
     answers: { 'health.get': () => healthOf({ bulkOperations: [running] }) },
   })
-  const words = await screen.findByText(/^Requeueing 225 of 5,000/)
+  const words = await screen.findByText(/^Retrying 225 of 5,000/)
   expect(words.props.numberOfLines).toBeUndefined()
 })

@@ -50,7 +50,7 @@ export function Page(props: PageProps) {
   usePageTitle(isAside ? null : title)
   const head = (
     <View style={styles.head}>
-      {parent && !isBesideList && !isInMenu && <Back parent={parent} />}
+      {parent && !isBesideList && !isInMenu && !isAside && <Back parent={parent} />}
       <View style={styles.title}>
         <Text variant={hasLongWord(title) ? 'title' : 'display'} level={1} style={styles.words}>
           {breakable(title)}
@@ -72,7 +72,7 @@ export function Page(props: PageProps) {
           style={styles.fill}
           contentContainerStyle={styles.content}
           // Without the way back nothing in it may take the focus, and the keyboard could not scroll it.
-          {...(parent && isInMenu && { tabIndex: 0 as const })}
+          {...(parent && (isInMenu || isAside) && { tabIndex: 0 as const })}
           {...(onRefresh && { refreshControl: <RefreshControl refreshing={false} onRefresh={onRefresh} /> })}
         >
           {head}
