@@ -61,7 +61,7 @@ function Named({ name, children }: { readonly name: string; readonly children: R
  */
 function useLocked({ 'aria-disabled': isLocked, accessibilityHint: hint }: PressableProps) {
   const ref = useRef<View>(null)
-  // Before it is painted: nobody meets a locked element that does not say so yet.
+  // Before painting: otherwise a locked element would look usable for a moment.
   useLayoutEffect(() => {
     if (!IS_WEB) return
     tell(ref, 'aria-disabled', isLocked ? 'true' : null)

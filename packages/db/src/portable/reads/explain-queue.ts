@@ -112,8 +112,8 @@ async function readLater(sql: Sql, levels: readonly Level[], now: Date): Promise
 
 /** Without a worker one reason says it all; of many unknown topics the first are enough. */
 function unserved(queue: string, reasons: readonly WaitReason[]): WaitReason[] {
-  const nobody = reasons.find(({ kind }) => kind === 'no_worker')
-  if (nobody) return [nobody]
+  const noWorker = reasons.find(({ kind }) => kind === 'no_worker')
+  if (noWorker) return [noWorker]
   const more = reasons.length - MAX_UNKNOWN
   if (more <= 0) return [...reasons]
   const text = `${number(more)} or more other topics are unknown to the live workers of queue ${queue}`
