@@ -1,5 +1,6 @@
 import { mkdir, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
+import { parseArgs } from 'node:util'
 import { createSqliteDatabase } from '@oncue/db/testing'
 import { silentLogger } from '@oncue/worker'
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
@@ -7,15 +8,33 @@ import { playThePast, startDemo } from '../../../../examples/demo/demo.ts'
 import { launchBrowser } from './browser.ts'
 import { everyScreen, settled } from './every-screen.ts'
 import { enlargeText } from './large-text.ts'
+import { everyState } from './states.ts'
 import { ADMIN_TOKEN, startWorld, type World } from './world.ts'
 
 /**
  * Every screen with half an hour of demo traffic behind it, in light and dark, on a phone and on a desk, and the main
  * ones with text of twice the size: `pnpm --filter @oncue/mobile screens`. To be looked at.
+ *
+ * With `--folder` they are written elsewhere; `--sizes tablet,wide` and `--only now,queue` choose them; `--states` adds
+ * states that no address shows, such as a first load.
  */
 const ROOT = join(import.meta.dirname, '../../../..')
-const FOLDER = join(ROOT, 'docs/screens')
-const SIZES = { phone: { width: 390, height: 844 }, desk: { width: 1440, height: 900 } }
+const { values: options } = parseArgs({
+  options: {
+    folder: { type: 'string' },
+    sizes: { type: 'string', default: 'phone,desk' },
+    only: { type: 'string' },
+    states: { type: 'boolean', default: false },
+  },
+})
+const FOLDER = options.folder ?? join(ROOT, 'docs/screens')
+const SIZES = {
+  phone: { width: 390, height: 844 },
+  tablet: { width: 1024, height: 768 },
+  desk: { width: 1440, height: 900 },
+  wide: { width: 2560, height: 1440 },
+}
+const isChosen = (name: string) => options.only === undefined || options.only.split(',').includes(name)
 const SCHEMES = ['light', 'dark'] as const
 const MAIN = ['now', 'failures', 'failure', 'queues', 'job']
 
@@ -26,23 +45,29 @@ const demo = await startDemo(world.store, silentLogger)
 const browser = await launchBrowser()
 try {
   await furnish(world)
-  await rm(FOLDER, { recursive: true, force: true })
+  if (options.folder === undefined) await rm(FOLDER, { recursive: true, force: true })
   await mkdir(FOLDER, { recursive: true })
-  const screens = Object.entries(await everyScreen(world.client))
-  for (const [size, viewport] of Object.entries(SIZES))
+  const screens = Object.entries(await everyScreen(world.client)).filter(([name]) => isChosen(name))
+  for (const size of options.sizes.split(','))
     for (const colorScheme of SCHEMES)
-      await shootAll(screens, `${size}-${colorScheme}`, { viewport, colorScheme })
-  await shootLarge(screens.filter(([name]) => MAIN.includes(name)))
+      await shootAll(screens, `${size}-${colorScheme}`, { viewport: viewportOf(size), colorScheme })
+  if (options.folder === undefined) await shootLarge(screens.filter(([name]) => MAIN.includes(name)))
 } finally {
   await browser.close()
   await demo.stop()
   await world.close()
 }
 
+function viewportOf(size: string): { readonly width: number; readonly height: number } {
+  const viewport = SIZES[size as keyof typeof SIZES]
+  if (!viewport) throw new Error(`There is no size ${size}; choose from ${Object.keys(SIZES).join(', ')}`)
+  return viewport
+}
+
 type Screens = readonly (readonly [name: string, path: string])[]
 
-async function shootAll(screens: Screens, suffix: string, options: BrowserContextOptions): Promise<void> {
-  const page = await openPage(browser, options)
+async function shootAll(screens: Screens, suffix: string, context: BrowserContextOptions): Promise<void> {
+  const page = await openPage(browser, context)
   await page.goto('/')
   await page.getByLabel('Token').waitFor()
   await shoot(page, `sign-in-${suffix}`)
@@ -50,11 +75,17 @@ async function shootAll(screens: Screens, suffix: string, options: BrowserContex
   for (const [name, path] of screens) {
     await page.goto(path)
     await settled(page)
-    if (name === 'queue' || name === 'failure' || (name === 'now' && suffix.startsWith('desk')))
+    if (name === 'queue' || name === 'failure' || (name === 'now' && !suffix.startsWith('phone')))
       await page.getByRole('slider').first().waitFor()
     await shoot(page, `${name}-${suffix}`)
     if (name === 'failure') await shootSheet(page, suffix)
   }
+  if (options.states)
+    for (const { name, show } of everyState(world.client)) {
+      await show(page)
+      await shoot(page, `${name}-${suffix}`)
+      await page.unrouteAll({ behavior: 'ignoreErrors' })
+    }
   await page.context().close()
 }
 
@@ -78,8 +109,9 @@ async function shootLarge(screens: Screens): Promise<void> {
 }
 
 async function openPage(browser: Browser, options: BrowserContextOptions): Promise<Page> {
-  const motion = { reducedMotion: 'reduce' } as const
-  return (await browser.newContext({ baseURL: world.url, ...motion, ...options })).newPage()
+  // A service worker would answer requests that a state holds back.
+  const calm = { reducedMotion: 'reduce', serviceWorkers: 'block' } as const
+  return (await browser.newContext({ baseURL: world.url, ...calm, ...options })).newPage()
 }
 
 async function signIn(page: Page): Promise<void> {
@@ -106,15 +138,21 @@ async function furnish({ client }: World): Promise<void> {
   await client.channels.create({ kind: 'webhook', name: 'pager', url: 'https://pager.example/oncue' })
   const { code } = await client.pairings.create()
   await client.pairings.exchange({ code, name: 'The on-call phone' })
-  const [group] = await client.jobs.failures({})
-  const what = { action: 'requeue', filter: { status: 'failed', queue: group?.queues[0] ?? '' } } as const
+  // The largest: Oncue's own failures to deliver, which are newer, could not show a retry that goes on.
+  const groups = await client.jobs.failures({ sort: 'largest' })
+  const group = groups.find(({ failed }) => failed > 1)
+  if (!group) throw new Error('Nothing has failed in the demo: there is nothing to retry')
+  const { topic, queue, payload } = await client.jobs.get(group.sample.jobId)
+  // Jobs of the demo give up at once; these are retried.
+  await client.jobs.enqueueMany(Array.from({ length: 12 }, () => ({ topic, queue, payload, maxRetries: 5 })))
+  const what = { action: 'requeue', filter: { status: 'failed', fingerprint: group.fingerprint } } as const
   const { asOf, count } = await client.bulkOperations.preview(what)
   await client.bulkOperations.run({
     ...what,
     asOf,
     expectedCount: count,
     idempotencyKey: 'screens',
-    spreadSeconds: 600,
+    spreadSeconds: 1_800,
   })
   for await (const open of client.alerts.watch()) if (open.length > 0) break
 }
