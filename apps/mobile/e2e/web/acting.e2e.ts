@@ -22,11 +22,11 @@ describe('pausing a queue', () => {
   it('happens at once, and is undone by resuming', async () => {
     const { page } = await enter(world, '/queues/mail')
     await page.getByRole('button', { name: 'Pause', exact: true }).click()
-    await page.getByText('mail paused', { exact: true }).waitFor()
+    await page.getByText('“mail” paused', { exact: true }).waitFor()
     await page.getByText(/^Paused by admin/).waitFor()
     expect(await isPaused('mail')).toBe(true)
     await page.getByRole('button', { name: 'Undo' }).click()
-    await page.getByText('mail resumed', { exact: true }).waitFor()
+    await page.getByText('“mail” resumed', { exact: true }).waitFor()
     await page.getByRole('button', { name: 'Pause', exact: true }).waitFor()
     expect(await isPaused('mail')).toBe(false)
   })

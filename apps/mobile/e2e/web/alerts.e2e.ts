@@ -106,9 +106,9 @@ describe('a rule', () => {
     await page.getByText('Rule saved').waitFor()
     expect(await mine()).toMatchObject({ threshold: 25, enabled: false })
 
-    await page.getByRole('link', { name: /^Rule media moves, off, .*25.jobs or more/ }).click()
+    await page.getByRole('link', { name: /^Rule media moves, off, .*25 or more jobs/ }).click()
     await hold(page, 'Hold to delete this rule')
-    await page.getByText('media moves deleted').waitFor()
+    await page.getByText('“media moves” deleted').waitFor()
     await page.getByRole('link', { name: /^Rule media moves/ }).waitFor({ state: 'detached' })
     expect(await mine()).toBeUndefined()
   })

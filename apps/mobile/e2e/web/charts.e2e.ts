@@ -8,7 +8,7 @@ afterAll(closeBrowser)
 const DESK = { width: 1440, height: 900 }
 
 /** The moment of each chart, as it is written beside its title. */
-const moments = (page: Page) => page.getByText(/^at \d\d:\d\d.UTC$/).allTextContents()
+const moments = (page: Page) => page.getByText(/(at|latest:) \d\d:\d\d.UTC$/).allTextContents()
 
 const spokenOf = (chart: Locator) => chart.getAttribute('aria-valuetext')
 
@@ -52,7 +52,7 @@ it('the charts of a queue are of whole steps, on a desk and on a phone', async (
     expect(ticks.length).toBeGreaterThanOrEqual(3 * 4)
     expect(ticks.filter((tick) => !/:(00|15|30|45)$/.test(tick))).toEqual([])
     await page.getByRole('radio', { name: '24 h' }).click()
-    await page.getByText('Runs per 10\u202fmin').waitFor()
+    await page.getByText('Runs per 10\u00a0min').waitFor()
     const hours = await page.getByText(/^\d\d:\d\d$/).allTextContents()
     expect(hours.filter((tick) => !/^(00|06|12|18):00$/.test(tick))).toEqual([])
   }

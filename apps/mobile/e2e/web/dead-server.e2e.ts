@@ -36,6 +36,8 @@ it.each([
   for (const name of ['Queues', 'Failures', 'Alerts']) {
     await page.getByRole('link', { name, exact: true }).click()
     await page.getByRole('heading', { name, level: 1 }).waitFor()
+    // Nothing is coming, so no skeleton promises it.
+    expect(await page.getByLabel('Loading').count()).toBe(0)
     await expectDead(page, name)
   }
 

@@ -167,7 +167,7 @@ describe('desk at 1440', () => {
     await page.keyboard.press('Control+k')
     await line.fill('pause reports')
     await page.keyboard.press('Enter')
-    await page.getByText('reports paused').waitFor()
+    await page.getByText('“reports” paused').waitFor()
     await page.keyboard.press('Control+k')
     await line.fill('dark')
     await page.keyboard.press('Enter')

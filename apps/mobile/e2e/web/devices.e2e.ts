@@ -43,8 +43,8 @@ describe('a device', () => {
     await page.getByRole('link', { name: /^Kitchen tablet, viewer, / }).click()
 
     expectTrouble(/401/)
-    await hold(page, 'Hold to revoke the device Kitchen tablet')
-    await page.getByText('Kitchen tablet revoked').waitFor()
+    await hold(page, 'Hold to revoke the device “Kitchen tablet”')
+    await page.getByText('“Kitchen tablet” revoked').waitFor()
     await page.getByRole('link', { name: /^Kitchen tablet/ }).waitFor({ state: 'detached' })
     await other.getByText('Your session has expired').waitFor()
   })

@@ -26,7 +26,7 @@ it('a job is watched from waiting to its result, and retried', async () => {
   await page.getByText('12 pages to write').waitFor()
   await page.getByText('25%').waitFor()
   begun.resolve()
-  await page.getByText('Step draw finished').waitFor()
+  await page.getByText('Step “draw” finished').waitFor()
   rest.resolve()
   await page.getByText('Run 1 completed').waitFor()
   await page.getByText('report.pdf').waitFor()

@@ -51,6 +51,24 @@ it('with text of twice the size, nothing on a phone is cut off or scrolls sidewa
   expect(found).toEqual({})
 })
 
+it('with text of twice the size, no button breaks the word of a title', async () => {
+  const { page } = await enter(world, '/', { viewport: PHONE })
+  await enlargeText(page)
+  for (const [path, name] of [
+    ['/failures', 'Failures'],
+    ['/tokens', 'Tokens'],
+  ] as const) {
+    await page.goto(path)
+    await settled(page)
+    const lines = await page.getByRole('heading', { name, level: 1 }).evaluate((title) => {
+      const words = document.createRange()
+      words.selectNodeContents(title)
+      return new Set([...words.getClientRects()].map(({ top }) => top)).size
+    })
+    expect([name, lines]).toEqual([name, 1])
+  }
+})
+
 it('on a desk, rules and channels fill the page, and alerts are listed beside the open one', async () => {
   const { page } = await enter(world, '/alerts', { viewport: DESKTOP })
   const hint = page.getByText('Choose an alert')

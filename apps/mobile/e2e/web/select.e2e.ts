@@ -132,7 +132,7 @@ describe('all matching jobs', () => {
 
     const sheet = page.getByRole('dialog')
     await sheet.getByRole('heading', { name: `Cancel ${many} jobs?` }).waitFor()
-    await sheet.getByText(`waiting jobs in mail`).waitFor()
+    await sheet.getByText('waiting jobs in “mail”').waitFor()
     // It matches as well, but was enqueued after the preview.
     await enqueue('mail', { topic: 'digest', city: text })
     if (many < 100) await sheet.getByRole('button', { name: /^Cancel 12.jobs$/ }).click()

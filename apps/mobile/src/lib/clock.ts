@@ -21,6 +21,11 @@ export function freezeClock(at: Date | null): void {
   frozen.set(at && at.getTime() + offsetMs)
 }
 
+/** The server time of the data while the server does not respond; null while it does. Does not tick. */
+export function useFrozenAt(): number | null {
+  return useObservable(frozen)
+}
+
 const tick = new Observable(0)
 let followers = 0
 let timer: ReturnType<typeof setInterval> | undefined

@@ -3,7 +3,7 @@ import * as format from './format.ts'
 import { showTimesIn } from './time-zone.ts'
 
 /** Thin spaces are hard to tell from others in a test. */
-const plain = (text: string) => text.replaceAll(/[\u202f\u00a0]/g, ' ')
+const plain = (text: string) => text.replaceAll('\u00a0', ' ')
 
 describe('numbers', () => {
   it.each([
@@ -23,11 +23,19 @@ describe('numbers', () => {
     [12_340.6, '12,341'],
   ])('a rate of %d is %s', (value, text) => expect(plain(format.rate(value))).toBe(text))
 
+  it('keeps the durations of a text in one line each, and leaves the rest', () => {
+    expect(format.unbroken('media: 8 min of 24 jobs, 3 s and 1.5 h (limit 1 d)')).toBe(
+      'media: 8\u00a0min of 24 jobs, 3\u00a0s and 1.5\u00a0h (limit 1\u00a0d)',
+    )
+  })
+
   it.each([
     [0, '0%'],
     [0.0004, '<0.1%'],
     [0.014, '1.4%'],
-    [0.149, '14%'],
+    [0.1379, '14%'],
+    [0.149, '15%'],
+    [0.997, '99%'],
     [0.9999, '>99.9%'],
     [1, '100%'],
   ])('a share of %d is %s', (share, text) => expect(plain(format.percent(share))).toBe(text))
@@ -101,6 +109,19 @@ describe('durations', () => {
 })
 
 describe('moments', () => {
+  it('name the day where it is another one, and the year likewise', () => {
+    vi.stubEnv('TZ', 'Europe/Berlin')
+    const now = Date.parse('2026-11-16T03:12:00Z')
+    const at = (time: string) => new Date(`${time}Z`)
+    expect(format.atTime(at('2026-11-16T03:11:54'), now)).toBe('at 04:11:54')
+    // Midnight of this device, not of UTC.
+    expect(format.atTime(at('2026-11-15T22:59:59'), now)).toBe('on 15 Nov at 23:59:59')
+    expect(format.atTime(at('2026-11-15T23:00:00'), now)).toBe('at 00:00:00')
+    expect(plain(format.momentWithYear(at('2026-01-02T11:00:00'), now))).toBe('2 Jan, 12:00:00 UTC+1')
+    expect(plain(format.momentWithYear(at('2025-12-31T22:59:59'), now))).toBe('31 Dec 2025, 23:59:59 UTC+1')
+    expect(plain(format.momentWithYear(at('2025-12-31T23:00:00'), now))).toBe('1 Jan, 00:00:00 UTC+1')
+  })
+
   const at = new Date('2026-11-06T02:02:05Z')
   afterEach(() => showTimesIn('local'))
 
@@ -130,6 +151,12 @@ describe('moments', () => {
     expect(format.clockSeconds(at)).toBe('02:02:05')
   })
 
+  it('name the day where it is not the present one', () => {
+    vi.stubEnv('TZ', 'Europe/Berlin')
+    expect(plain(format.timeOrDay(at, Date.parse('2026-11-06T12:00:00Z')))).toBe('03:02 UTC+1')
+    expect(plain(format.timeOrDay(at, Date.parse('2026-11-05T12:00:00Z')))).toBe('Fri 6 Nov, 03:02 UTC+1')
+  })
+
   it('know the day that the clock shows', () => {
     vi.stubEnv('TZ', 'America/St_Johns')
     const earlier = new Date('2026-11-05T12:00:00Z')
@@ -138,6 +165,12 @@ describe('moments', () => {
     expect(format.isSameDay(at, earlier)).toBe(false)
     expect(format.isSameDay(at, new Date('2025-11-06T02:02:05Z'))).toBe(false)
   })
+})
+
+it('joins a number and its unit by a space as wide as others, which does not break', () => {
+  expect(format.count(143, 'job')).toBe('143\u00a0jobs')
+  expect(format.duration(250_000)).toBe('4\u00a0min 10\u00a0s')
+  expect(format.ago(new Date(0), 240_000)).toBe('4\u00a0min ago')
 })
 
 it('shortens an id to what differs', () => {

@@ -1,8 +1,6 @@
-import { readTime, zoneOf } from './time-zone.ts'
+import { readTime, wallTime, zoneOf } from './time-zone.ts'
 
-/** A narrow non-breaking space. */
-const THIN = '\u202f'
-/** Never the end of a line either. */
+/** Never the end of a line. */
 const FIXED = '\u00a0'
 
 const SECOND = 1_000
@@ -29,14 +27,20 @@ export interface Quantity {
 }
 
 const joined = (parts: readonly Quantity[]) =>
-  parts.map(({ value, unit }) => `${value}${THIN}${unit}`).join(' ')
+  parts.map(({ value, unit }) => `${value}${FIXED}${unit}`).join(' ')
 
-/** A share from 0 to 1: `14%`. A share above 0 is never shown as 0%, one below 1 never as 100%. */
+/** A share from 0 to 1, as the server writes it: `14%`, `6.5%`. A share above 0 is never shown as 0%, one below 1 never as 100%. */
 export function percent(share: number): string {
   const exact = share * 100
   if (exact > 0 && exact < 0.1) return '<0.1%'
   if (exact < 100 && exact > 99.9) return '>99.9%'
-  return `${exact < 10 ? Math.round(exact * 10) / 10 : Math.floor(exact)}%`
+  if (exact < 10) return `${Math.round(exact * 10) / 10}%`
+  return `${exact < 100 ? Math.min(99, Math.round(exact)) : Math.round(exact)}%`
+}
+
+/** Text of the server, with each duration kept in one line: its spaces may break. */
+export function unbroken(text: string): string {
+  return text.replace(/(\d) (?=(?:ms|s|min|h|d)\b)/g, `$1${FIXED}`)
 }
 
 /** Two units at most: `340 ms`, `12 s`, `4 min 10 s`, `1 h 4 min`, `36 h`, `9 d 3 h`. */
@@ -74,10 +78,10 @@ export function ageParts(from: Date, now: number): readonly Quantity[] {
 export function ago(from: Date, now: number): string {
   const ms = now - from.getTime()
   if (ms < 5 * SECOND) return 'now'
-  if (ms < MINUTE) return `${Math.floor(ms / SECOND)}${THIN}s ago`
-  if (ms < HOUR) return `${Math.floor(ms / MINUTE)}${THIN}min ago`
-  if (ms < 2 * DAY) return `${Math.floor(ms / HOUR)}${THIN}h ago`
-  return `${Math.floor(ms / DAY)}${THIN}d ago`
+  if (ms < MINUTE) return `${Math.floor(ms / SECOND)}${FIXED}s ago`
+  if (ms < HOUR) return `${Math.floor(ms / MINUTE)}${FIXED}min ago`
+  if (ms < 2 * DAY) return `${Math.floor(ms / HOUR)}${FIXED}h ago`
+  return `${Math.floor(ms / DAY)}${FIXED}d ago`
 }
 
 /** `in 4 min`. */
@@ -106,6 +110,12 @@ export function clockSeconds(at: Date): string {
   return `${clock(at)}:${pad(readTime(at).seconds)}`
 }
 
+/** `at 03:12:05`, or `on 15 Nov at 03:12:05`: instead of an age that nothing measures any more. */
+export function atTime(at: Date, now: number): string {
+  const time = `at ${clockSeconds(at)}`
+  return isSameDay(at, new Date(now)) ? time : `on ${day(at)} ${time}`
+}
+
 /** `03:12 UTC+1`. */
 export function timeOfDay(at: Date): string {
   return `${clock(at)}${FIXED}${zoneOf(at)}`
@@ -123,6 +133,18 @@ export function isSameDay(one: Date, other: Date): boolean {
   return day(one) === day(other) && readTime(one).year === readTime(other).year
 }
 
+const WEEKDAYS = ['Sun', 'Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat']
+
+/** `Thu 19 Nov, 09:00 UTC+1`, for what is days away at most. */
+export function dayAndTime(at: Date): string {
+  return `${WEEKDAYS[new Date(wallTime(at)).getUTCDay()]} ${day(at)}, ${timeOfDay(at)}`
+}
+
+/** `09:00 UTC+1`, with the day if that is not the day of `now`. */
+export function timeOrDay(at: Date, now: number): string {
+  return isSameDay(at, new Date(now)) ? timeOfDay(at) : dayAndTime(at)
+}
+
 /** `16 Nov, 03:12:05 UTC+1`. */
 export function moment(at: Date): string {
   return `${day(at)}, ${clockSeconds(at)}${FIXED}${zoneOf(at)}`
@@ -133,9 +155,16 @@ export function date(at: Date): string {
   return `${day(at)} ${readTime(at).year}, ${timeOfDay(at)}`
 }
 
+/** `16 Nov, 03:12:05 UTC+1`, and of another year than now `16 Nov 2025, 03:12:05 UTC+1`. */
+export function momentWithYear(at: Date, now: number): string {
+  const { year } = readTime(at)
+  if (year === readTime(new Date(now)).year) return moment(at)
+  return `${day(at)} ${year}, ${clockSeconds(at)}${FIXED}${zoneOf(at)}`
+}
+
 /** `1 job`, `312 jobs`, `2 queues`. */
 export function count(many: number, noun: string, nouns = `${noun}s`): string {
-  return `${number(many)}${THIN}${many === 1 ? noun : nouns}`
+  return `${number(many)}${FIXED}${many === 1 ? noun : nouns}`
 }
 
 export interface Failing {

@@ -51,6 +51,12 @@ export function momentOf(parts: TimeParts): Date | null {
   return read.month === month && read.date === date && read.hours === hours ? at : null
 }
 
+/** `Europe/Berlin`, `UTC`: for times that are still to be entered, of which some may be in summer. */
+export function zoneName(): string {
+  if (shown === 'utc') return 'UTC'
+  return Intl.DateTimeFormat().resolvedOptions().timeZone || zoneOf(new Date())
+}
+
 /** `UTC`, `UTC+1`, `UTC−3:30`: abbreviations such as IST mean several zones. */
 export function zoneOf(at: Date): string {
   const ahead = aheadOf(at)

@@ -45,10 +45,22 @@ describe('a way back', () => {
 describe('a list beside its detail', () => {
   beforeEach(() => resize({ width: 1_440, height: 900 }))
 
+  it('has its filters in one row, so that its rows have the room', async () => {
+    const answers = { 'jobs.list': () => pageOf([]) }
+    const alone = await renderApp('/jobs', { answers })
+    await alone.screen.findByText('No jobs yet')
+    expect(alone.screen.queryByTestId('chips')).toBeNull()
+    const { screen } = await renderApp('/jobs/01900000-0000-7000-8000-000000000001', { answers })
+    expect(await screen.findByTestId('chips')).toBeVisible()
+  })
+
   it('asks to choose only where there is something to choose from', async () => {
     const { screen } = await renderApp('/failures', { answers: { 'jobs.failures': () => [] } })
     expect(await screen.findByText('No failures')).toBeVisible()
     expect(screen.queryByText('Choose a failure')).toBeNull()
+    // Nor is there an empty pane, nor anything to select.
+    expect(screen.queryByTestId('beside')).toBeNull()
+    expect(screen.queryByLabelText('Select')).toBeNull()
   })
 
   it('keeps its buttons when an alert is opened, so that no row moves', async () => {

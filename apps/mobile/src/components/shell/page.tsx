@@ -2,6 +2,7 @@ import { useRouter } from 'expo-router'
 import type { ReactNode } from 'react'
 import { RefreshControl, ScrollView, StyleSheet, View } from 'react-native'
 import { breakable } from '../../lib/breakable.ts'
+import { useFontScale } from '../../lib/font-scale.ts'
 import { usePageTitle } from '../../lib/page-title.ts'
 import { space } from '../../theme/tokens.ts'
 import { IconButton } from '../ui/icon-button.tsx'
@@ -42,16 +43,21 @@ export interface PageProps {
 /** A word that would break in the middle on a phone, such as an error class: the title is then set smaller. */
 const hasLongWord = (title: string): boolean => /[^\s_.:/-]{16}/.test(title)
 
+/** Buttons leave a title this much of its row, and more of it for large text, where a short word would break. */
+const MIN_TITLE = 160
+const MAX_TITLE = 240
+
 /** The frame of every screen: title, content and actions. */
 export function Page(props: PageProps) {
   const { title, children, parent, badge, actions, bar, onRefresh, isList = false, isAside = false } = props
   const isBesideList = useIsBesideList()
   const isInMenu = useIsInMenu()
+  const scale = useFontScale()
   usePageTitle(isAside ? null : title)
   const head = (
     <View style={styles.head}>
       {parent && !isBesideList && !isInMenu && !isAside && <Back parent={parent} />}
-      <View style={styles.title}>
+      <View style={[styles.title, { minWidth: Math.min(MAX_TITLE, MIN_TITLE * Math.max(1, scale)) }]}>
         <Text variant={hasLongWord(title) ? 'title' : 'display'} level={1} style={styles.words}>
           {breakable(title)}
         </Text>
@@ -87,7 +93,11 @@ export function Page(props: PageProps) {
 function Back({ parent }: { readonly parent: Parent }) {
   const router = useRouter()
   const onPress = () => (router.canGoBack() ? router.back() : router.dismissTo(parent))
-  return <IconButton icon="back" label="Back" color="text" onPress={onPress} />
+  return (
+    <View style={styles.back}>
+      <IconButton icon="back" label="Back" color="text" onPress={onPress} />
+    </View>
+  )
 }
 
 const styles = StyleSheet.create({
@@ -106,9 +116,10 @@ const styles = StyleSheet.create({
     paddingBottom: space.m,
     minHeight: 72,
   },
+  // The arrow is above the text of the page, and beside the first line of a long title.
+  back: { alignSelf: 'flex-start', marginLeft: -space.m },
   title: {
     flex: 1,
-    minWidth: 160,
     flexDirection: 'row',
     flexWrap: 'wrap',
     alignItems: 'center',

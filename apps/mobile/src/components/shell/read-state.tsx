@@ -30,7 +30,8 @@ export function ReadState<Data>(props: ReadStateProps<Data>) {
   const { data, error } = read
   const isOffline = useIsOffline()
   const retry = () => void read.refetch()
-  if (data === undefined && error && isOffline) return <EmptyState {...NOT_LOADED} />
+  // At once: a skeleton would promise that something is coming.
+  if (data === undefined && isOffline) return <EmptyState {...NOT_LOADED} />
   if (data === undefined) return error ? <ErrorState error={error} onRetry={retry} /> : skeleton
   const isNothing = isEmpty?.(data) ?? false
   return (

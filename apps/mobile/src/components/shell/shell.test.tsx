@@ -1,7 +1,9 @@
 import { OncueError } from '@oncue/sdk'
 import { act, fireEvent } from 'expo-router/testing-library'
+import { StyleSheet } from 'react-native'
 import { healthOf, NOW } from '../../testing/health.ts'
 import { offline, renderApp } from '../../testing/render-app.tsx'
+import { light } from '../../theme/tokens.ts'
 
 describe('the shell', () => {
   it('names the environment and says that it is live', async () => {
@@ -54,6 +56,30 @@ describe('a server that does not respond', () => {
     await act(() => jest.advanceTimersByTimeAsync(2_000))
     expect(screen.queryByText(/^Offline/)).toBeNull()
     expect(oldest()).not.toBe(frozen)
+  })
+
+  it('turns ages into times, which do not look live, and greys the count of alerts', async () => {
+    let isUp = true
+    const failure = {
+      ...{ fingerprint: 'f00d', class: 'SmtpTimeout', message: 'no answer', topics: ['digest'] },
+      ...{ queues: ['mail'], retrying: 3, retryingIsExact: true, failed: 0, isNew: false },
+      ...{ lastSeen: new Date(NOW.getTime() - 6_000), nextTryAt: new Date(NOW.getTime() + 40_000) },
+    }
+    const known = healthOf({ failures: [failure], alerts: { firing: 2, acked: 0, snoozed: 0 } })
+    const health = () => (isUp ? known : offline())
+    const { screen } = await renderApp('/', { answers: { 'health.get': health, 'health.watch': offline } })
+    await act(() => jest.advanceTimersByTimeAsync(12_000))
+    expect(screen.getByText(/^last seen \d+.s ago$/)).toBeVisible()
+    expect(screen.getByText(/next try in /)).toBeVisible()
+    const colour = () => StyleSheet.flatten(screen.getByTestId('alert-count').props.style).backgroundColor
+    expect(colour()).toBe(light.bad)
+    isUp = false
+    await act(() => jest.advanceTimersByTimeAsync(60_000))
+    expect(screen.getByText('last seen at 04:11:54')).toBeVisible()
+    expect(screen.getByText('3 retrying · next try at 04:12:40')).toBeVisible()
+    expect(screen.getByLabelText(/^SmtpTimeout: .*, last seen at 04:11:54$/)).toBeVisible()
+    expect(colour()).toBe(light.surfaceSunken)
+    expect(screen.getByLabelText('Alerts, 2 firing when last known')).toBeVisible()
   })
 
   it('leaves a page that was never loaded empty, without a second explanation', async () => {

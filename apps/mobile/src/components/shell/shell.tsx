@@ -9,13 +9,14 @@ import { useFontScale } from '../../lib/font-scale.ts'
 import { useSessionState } from '../../lib/session.ts'
 import { useHealth } from '../../lib/use-health.ts'
 import { textSize } from '../../theme/text-size.ts'
-import { radius, space, typeScale } from '../../theme/tokens.ts'
+import { radius, space, toneOf, typeScale } from '../../theme/tokens.ts'
 import { useIsWide, useTheme } from '../../theme/use-theme.ts'
 import { Icon } from '../ui/icon.tsx'
 import { IconButton } from '../ui/icon-button.tsx'
 import { Mark } from '../ui/mark.tsx'
 import { Pressable } from '../ui/pressable.tsx'
 import { Text } from '../ui/text.tsx'
+import { useToastsAbove } from '../ui/toast.tsx'
 import { ConnectionWord } from './connection-word.tsx'
 import { type Destination, isWithin, MAIN, MORE, OTHERS } from './destinations.ts'
 import { EnvironmentBadge } from './environment-badge.tsx'
@@ -74,9 +75,11 @@ function TopBar() {
 function TabBar() {
   const { colors } = useTheme()
   const insets = useSafeAreaInsets()
+  const onLayout = useToastsAbove(true, true)
   return (
     <View
       role="navigation"
+      onLayout={onLayout}
       style={[
         styles.tabs,
         { borderTopColor: colors.line, backgroundColor: colors.surfaceRaised, paddingBottom: insets.bottom },
@@ -126,13 +129,17 @@ function Goto({ to, isTab = false }: { readonly to: Destination; readonly isTab?
   const router = useRouter()
   const isHere = isWithin(usePathname(), to.href)
   const firing = useFiring(to)
+  const isOffline = useIsOffline()
+  // Grey, as all that is only the last known.
+  const neutral = toneOf(colors, 'neutral')
+  const count = isOffline ? neutral : { ink: colors.onBad, wash: colors.bad }
   const ink = isHere ? 'accent' : 'textMuted'
   const tabSize = useTabSize()
   const isLow = useWindowDimensions().height < LOW
   return (
     <Pressable
       role="link"
-      spoken={firing > 0 ? `${to.label}, ${firing} firing` : to.label}
+      spoken={firing > 0 ? `${to.label}, ${firing} firing${isOffline ? ' when last known' : ''}` : to.label}
       {...(isHere && { 'aria-current': 'page' as const })}
       isOn={isHere}
       onPress={() => router.navigate(to.href)}
@@ -151,8 +158,11 @@ function Goto({ to, isTab = false }: { readonly to: Destination; readonly isTab?
         {to.label}
       </Text>
       {firing > 0 && (
-        <View style={[styles.count, isTab && styles.countOnTab, { backgroundColor: colors.bad }]}>
-          <Text variant="overline" color="onBad">
+        <View
+          style={[styles.count, isTab && styles.countOnTab, { backgroundColor: count.wash }]}
+          testID="alert-count"
+        >
+          <Text variant="overline" style={{ color: count.ink }}>
             {firing}
           </Text>
         </View>

@@ -22,6 +22,8 @@ export interface SplitProps {
 
 /** A window from here on has room for a wider list. */
 const LARGE = 1_800
+/** Up to here a detail of the list's usual width would be narrower than the list. */
+const SMALL = 1_200
 
 const BesideList = createContext(false)
 
@@ -32,7 +34,7 @@ export function useIsBesideList(): boolean {
 
 const EmptyList = createContext<Dispatch<SetStateAction<number>> | null>(null)
 
-/** Rendered by a list that has nothing to choose from: no hint to choose is shown beside it. */
+/** Rendered by a list that has nothing to choose from: it takes the whole width, unless a detail is open. */
 export function NothingToChoose() {
   const setEmptied = useContext(EmptyList)
   useEffect(() => {
@@ -48,16 +50,19 @@ export function Split({ list, children, hint, isAlone = false }: SplitProps) {
   const { width } = useWindowDimensions()
   const [emptied, setEmptied] = useState(0)
   if (!useIsWide()) return children ?? list
-  const beside = [styles.list, width >= LARGE && styles.large, { borderRightColor: colors.line }]
+  const size = width >= LARGE ? styles.large : width < SMALL && styles.small
+  // A pane with nothing in it, beside a list with nothing in it, is only a line through an empty page.
+  const isWhole = isAlone || (!children && emptied > 0)
+  const beside = [styles.list, size, { borderRightColor: colors.line }]
   return (
     <View style={styles.split}>
-      <View style={isAlone ? styles.detail : beside}>
+      <View style={isWhole ? styles.detail : beside}>
         <EmptyList.Provider value={setEmptied}>{list}</EmptyList.Provider>
       </View>
-      {!isAlone && (
+      {!isWhole && (
         <BesideList.Provider value={true}>
-          <View style={[styles.detail, !children && styles.hint]}>
-            {children ?? (emptied === 0 && <EmptyState icon="open" title={hint} />)}
+          <View style={[styles.detail, !children && styles.hint]} testID="beside">
+            {children ?? <EmptyState icon="open" title={hint} />}
           </View>
         </BesideList.Provider>
       )}
@@ -69,6 +74,7 @@ const styles = StyleSheet.create({
   split: { flex: 1, flexDirection: 'row' },
   list: { width: 420, borderRightWidth: StyleSheet.hairlineWidth },
   large: { width: 560 },
+  small: { width: 360 },
   detail: { flex: 1, minWidth: 0 },
   hint: { justifyContent: 'center' },
 })

@@ -17,6 +17,8 @@ export interface ButtonProps {
   readonly isBusy?: boolean
   /** Why it cannot be used now, from `useLock()`. It stays where it is, with a lock, and says so when pressed. */
   readonly lock?: string | null
+  /** What it still needs, such as a filled form: it is grey, without a lock, and says so when pressed. */
+  readonly needs?: string | null
   /** Fills its row. */
   readonly wide?: boolean
   /** What a reader hears, where the label alone would not say it. */
@@ -27,30 +29,32 @@ export interface ButtonProps {
 export const Tight = createContext(false)
 
 export function Button(props: ButtonProps) {
-  const { label, onPress, variant = 'secondary', icon, isBusy = false, lock = null, wide, hint } = props
+  const { label, onPress, variant = 'secondary', icon, isBusy = false, lock = null, needs = null } = props
+  const { wide, hint } = props
+  const reason = lock ?? needs
   const { colors } = useTheme()
   const toast = useToast()
   const isTight = useContext(Tight)
   const shown = isTight && variant === 'quiet' ? undefined : icon
-  const ink = colors[INK[lock === null ? variant : 'locked']]
+  const ink = colors[INK[reason === null ? variant : 'locked']]
   return (
     <Pressable
       role="button"
       isFilled={variant === 'primary' || variant === 'danger'}
       aria-label={label}
-      aria-disabled={lock !== null || isBusy}
+      aria-disabled={reason !== null || isBusy}
       aria-busy={isBusy}
-      accessibilityHint={lock ?? hint}
+      accessibilityHint={reason ?? hint}
       onPress={() => {
         if (isBusy) return
-        if (lock === null) onPress()
-        else toast.show({ text: lock, icon: 'lock' })
+        if (reason === null) onPress()
+        else toast.show({ text: reason, icon: lock === null ? 'warn' : 'lock' })
       }}
       style={[
         styles.button,
         isTight && (variant === 'quiet' ? styles.tightest : styles.tight),
         wide && styles.wide,
-        faceOf(colors, lock === null ? variant : 'locked'),
+        faceOf(colors, reason === null ? variant : 'locked'),
       ]}
     >
       <View style={styles.content}>

@@ -7,7 +7,7 @@ const MINUTE = 60 * SECOND
 const HOUR = 60 * MINUTE
 
 const labels = (ticks: readonly { readonly label: string }[]) =>
-  ticks.map(({ label }) => label.replaceAll('\u202f', ' '))
+  ticks.map(({ label }) => label.replaceAll('\u00a0', ' '))
 
 describe('the axis of values', () => {
   it.each<[string, Unit, number, string[]]>([

@@ -63,7 +63,7 @@ function durationStep(end: number, parts: number): number {
 /** All ticks in the unit of their step: `60 s, 90 s`, `60 min, 90 min`. From a tenth of a second on in seconds. */
 function inUnitOf(step: number): (ms: number) => string {
   const [unit, ms] = DURATION_UNITS.find(([, each]) => step >= each) ?? ['ms', 1]
-  return (value) => `${number(exact(value / (ms === SECOND / 10 ? SECOND : ms)))}\u202f${unit}`
+  return (value) => `${number(exact(value / (ms === SECOND / 10 ? SECOND : ms)))}\u00a0${unit}`
 }
 
 const DURATION_UNITS = [

@@ -12,7 +12,7 @@ const ROW = 1_700
 export function ChartGrid({ children }: { readonly children: ReactNode }) {
   const { colors } = useTheme()
   const [width, setWidth] = useState(0)
-  const share = width >= ROW ? styles.quarter : width >= PAIRS ? styles.half : styles.whole
+  const share = width >= ROW ? 'quarter' : width >= PAIRS ? 'half' : 'whole'
   return (
     <CrosshairProvider>
       <View style={styles.grid} onLayout={({ nativeEvent }) => setWidth(nativeEvent.layout.width)}>
@@ -20,7 +20,8 @@ export function ChartGrid({ children }: { readonly children: ReactNode }) {
           children,
           (chart) =>
             chart && (
-              <View style={share}>
+              // Measured anew in another place: at its old width it would be drawn over its edge for a moment.
+              <View key={share} style={styles[share]}>
                 <View
                   style={[styles.card, { backgroundColor: colors.surfaceRaised, borderColor: colors.line }]}
                 >

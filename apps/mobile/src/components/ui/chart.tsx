@@ -2,7 +2,7 @@ import { useState } from 'react'
 import { type LayoutChangeEvent, Platform, StyleSheet, View } from 'react-native'
 import Svg, { Circle, Line, Path, Rect } from 'react-native-svg'
 import { useFontScale } from '../../lib/font-scale.ts'
-import { clock, day, timeOfDay } from '../../lib/format.ts'
+import { clock, day, duration, timeOfDay } from '../../lib/format.ts'
 import { type Palette, radius, space } from '../../theme/tokens.ts'
 import { useTheme } from '../../theme/use-theme.ts'
 import { FORMATS, type Tick, timeTicks, type Unit, valueTicks } from './chart-axis.ts'
@@ -18,7 +18,9 @@ const TICK_HEIGHT = 26
 const END = 10
 const TICK_WIDTH = 46
 
-const DAY_MS = 86_400_000
+const MINUTE_MS = 60_000
+const HOUR_MS = 60 * MINUTE_MS
+const DAY_MS = 24 * HOUR_MS
 const RANGE_FROM_MS = 300_000
 
 interface ChartSeries {
@@ -381,7 +383,10 @@ function MarkLabel({ mark, x, gutter, width }: MarkLabelProps) {
   )
 }
 
-/** Names and newest values, or those of the moment that is looked at: it has a fixed place, so nothing jumps. */
+/**
+ * Names and newest values, or those of the moment that is looked at: it has a fixed place, so nothing jumps. As long as
+ * none is, it also says how far the chart goes back: the newest step is not the whole.
+ */
 function Legend({
   title,
   unit,
@@ -402,7 +407,8 @@ function Legend({
         </Text>
         {time && (
           <Text variant="small" color="textMuted">
-            {stepMs < RANGE_FROM_MS && 'at '}
+            {at === null && `${windowOf(times, stepMs)} · latest: `}
+            {at !== null && stepMs < RANGE_FROM_MS && 'at '}
             {stepIn(times, shown, stepMs)}
           </Text>
         )}
@@ -429,6 +435,12 @@ function Legend({
       </View>
     </View>
   )
+}
+
+/** `last hour`, `last 24 h`. */
+function windowOf(times: readonly Date[], stepMs: number): string {
+  const ms = Math.round((times.length * stepMs) / MINUTE_MS) * MINUTE_MS
+  return `last ${ms === HOUR_MS ? 'hour' : ms === DAY_MS ? '24\u00a0h' : duration(ms)}`
 }
 
 /** With its day where more than one is shown. */

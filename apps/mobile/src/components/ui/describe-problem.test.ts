@@ -63,14 +63,14 @@ it('names no procedure to the person on call', () => {
   expect(text).toBe('Finished ones are kept for 90 days.')
 })
 
-it('says when a job that is gone was enqueued', () => {
+it('says which time the id of a missing job contains, and not that there was such a job', () => {
   vi.stubEnv('TZ', 'Europe/Berlin')
   const at = new Date('2026-10-03T12:05:00Z')
   const hex = at.getTime().toString(16).padStart(12, '0')
   const id = `${hex.slice(0, 8)}-${hex.slice(8)}-7c3a-9d2e-5b8a4f1e6d70`
   const { text } = describeProblem(new OncueError('JOB_NOT_FOUND', `There is no job "${id}"`))
   expect(text).toBe(
-    `No job ${id}: it was enqueued on 3 Oct 2026, 14:05\u00a0UTC+2, and finished jobs are kept for a limited time.`,
+    `No job ${id}. Going by the id, it would be from 3 Oct 2026, 14:05\u00a0UTC+2; finished jobs are kept for a limited time.`,
   )
 })
 

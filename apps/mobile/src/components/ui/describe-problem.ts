@@ -96,11 +96,11 @@ const NOTHING_HERE: Problem = {
   canRetry: false,
 }
 
-/** When the job was removed is unknown, but its id contains the time at which it was created. */
+/** Whether there ever was such a job is unknown; the id only contains a time. */
 function whyGone(message: string): string {
   const job = jobNamedIn(message)
   return job
-    ? `No job ${job.id}: it was enqueued on ${date(job.at)}, and finished jobs are kept for a limited time.`
+    ? `No job ${job.id}. Going by the id, it would be from ${date(job.at)}; finished jobs are kept for a limited time.`
     : 'Finished jobs are kept for a limited time.'
 }
 

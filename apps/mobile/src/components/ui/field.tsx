@@ -31,6 +31,7 @@ export function Field({ label, error = null, help, isCode, isBare, ref, ...input
         autoCapitalize="none"
         autoCorrect={false}
         placeholderTextColor={colors.textMuted}
+        {...(input.multiline && { rows: rowsOf(input.value) })}
         {...input}
         onFocus={(event) => {
           setFocused(true)
@@ -61,6 +62,9 @@ export function Field({ label, error = null, help, isCode, isBare, ref, ...input
     </View>
   )
 }
+
+/** All lines are in sight, up to a point. */
+const rowsOf = (text = '') => Math.min(12, Math.max(2, text.split('\n').length))
 
 const styles = StyleSheet.create({
   field: { gap: 6 },

@@ -11,19 +11,25 @@ export interface IconButtonProps {
   readonly color?: keyof Palette
   /** Why it cannot be used now, as for a button. */
   readonly lock?: string | null
+  /** What it still needs, as for a button. */
+  readonly needs?: string | null
 }
 
-export function IconButton({ icon, label, onPress, color = 'textMuted', lock = null }: IconButtonProps) {
+export function IconButton(props: IconButtonProps) {
+  const { icon, label, onPress, color = 'textMuted', lock = null, needs = null } = props
+  const reason = lock ?? needs
   const toast = useToast()
   return (
     <Pressable
       role="button"
       aria-label={label}
-      {...(lock !== null && { 'aria-disabled': true, accessibilityHint: lock })}
-      onPress={lock === null ? onPress : () => toast.show({ text: lock, icon: 'lock' })}
+      {...(reason !== null && { 'aria-disabled': true, accessibilityHint: reason })}
+      onPress={
+        reason === null ? onPress : () => toast.show({ text: reason, icon: lock === null ? 'warn' : 'lock' })
+      }
       style={styles.button}
     >
-      <Icon name={lock === null ? icon : 'lock'} color={color} />
+      <Icon name={lock === null ? icon : 'lock'} color={reason === null ? color : 'textMuted'} />
     </Pressable>
   )
 }

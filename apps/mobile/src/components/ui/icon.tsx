@@ -1,5 +1,6 @@
 import Activity from 'lucide-react-native/icons/activity'
 import AlarmClock from 'lucide-react-native/icons/alarm-clock'
+import ArrowDownUp from 'lucide-react-native/icons/arrow-down-up'
 import ArrowLeft from 'lucide-react-native/icons/arrow-left'
 import Ban from 'lucide-react-native/icons/ban'
 import Bell from 'lucide-react-native/icons/bell'
@@ -75,6 +76,7 @@ const ICONS = {
   now: Gauge,
   offline: WifiOff,
   open: ChevronRight,
+  order: ArrowDownUp,
   pause: Pause,
   plus: Plus,
   preview: Eye,

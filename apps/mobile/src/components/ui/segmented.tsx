@@ -27,6 +27,7 @@ export function Segmented<Value extends string>({ label, options, value, onChang
             key={option.value}
             role="radio"
             aria-checked={isOn}
+            isOn={isOn}
             aria-label={option.label}
             onPress={() => onChange(option.value)}
             style={[

@@ -21,6 +21,8 @@ export interface TileProps {
   readonly isBad?: boolean
   readonly spark?: readonly (number | null)[]
   readonly threshold?: number
+  /** How far the sparkline goes back: "last 30 min". */
+  readonly window?: string
   readonly onPress?: () => void
   /** The large one, for the home screen. */
   readonly size?: 'large' | 'small'
@@ -31,7 +33,18 @@ const SMALL = [30, 26, 22, 18] as const
 
 /** One number that can be read from across the room. */
 export function Tile(props: TileProps) {
-  const { label, value, unit = '', trend, isBad = false, spark, threshold, onPress, size = 'large' } = props
+  const {
+    label,
+    value,
+    unit = '',
+    trend,
+    isBad = false,
+    spark,
+    threshold,
+    onPress,
+    size = 'large',
+    window,
+  } = props
   const { colors } = useTheme()
   const fontScale = useFontScale()
   const [width, setWidth] = useState<number | null>(null)
@@ -64,6 +77,11 @@ export function Tile(props: TileProps) {
       {spark && (
         <View style={styles.spark}>
           <Sparkline values={spark} isBad={isBad} {...(threshold !== undefined && { threshold })} />
+          {window !== undefined && (
+            <Text variant="small" color="textMuted">
+              {window}
+            </Text>
+          )}
         </View>
       )}
     </View>
@@ -73,7 +91,7 @@ export function Tile(props: TileProps) {
     { backgroundColor: colors.surfaceRaised, borderColor: isBad ? colors.bad : colors.line },
   ]
   const words = parts.map((part) => `${part.value} ${part.unit}`.trim()).join(' ')
-  const spoken = `${label}: ${words}${trend ? `, ${trend}` : ''}`
+  const spoken = `${label}: ${words}${trend ? `, ${trend}` : ''}${window ? `, ${window}` : ''}`
   if (!onPress)
     return (
       <View style={face} accessible aria-label={spoken}>

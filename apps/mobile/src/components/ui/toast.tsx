@@ -45,6 +45,8 @@ interface Toasts {
 
 interface Bar {
   readonly height: number
+  /** Of the window: bars of the page stand on it. */
+  readonly isLowest: boolean
 }
 
 const ToastContext = createContext<Toaster>({ show: () => {} })
@@ -57,11 +59,14 @@ export function useToast(): Toaster {
   return useContext(ToastContext)
 }
 
-/** For bars at the bottom of a screen: toasts appear above them while they are visible. */
-export function useToastsAbove(isInSight: boolean): (event: LayoutChangeEvent) => void {
+/** For bars at the bottom of a screen, and for the one below them all: toasts appear above them while they are visible. */
+export function useToastsAbove(isInSight: boolean, isLowest = false): (event: LayoutChangeEvent) => void {
   const { standOn } = useContext(ToastsContext)
   const [height, setHeight] = useState(0)
-  useEffect(() => (isInSight ? standOn({ height }) : undefined), [isInSight, standOn, height])
+  useEffect(
+    () => (isInSight ? standOn({ height, isLowest }) : undefined),
+    [isInSight, standOn, height, isLowest],
+  )
   return ({ nativeEvent }) => setHeight(nativeEvent.layout.height)
 }
 
@@ -122,10 +127,14 @@ export function ToastInSheet() {
   return <Place isShown={places.at(-1) === id} isInSheet />
 }
 
+/** Bars of a list and of the detail beside it do not add up. */
+const heightOf = (bars: readonly Bar[], lowest: boolean) =>
+  Math.max(0, ...bars.filter(({ isLowest }) => isLowest === lowest).map(({ height }) => height))
+
 function Place({ isShown, isInSheet }: { readonly isShown: boolean; readonly isInSheet: boolean }) {
   const insets = useSafeAreaInsets()
   const { toast, close, bars } = useContext(ToastsContext)
-  const bottom = Math.max(insets.bottom + ABOVE_TABS, ...bars.map(({ height }) => height))
+  const bottom = Math.max(insets.bottom + ABOVE_TABS, heightOf(bars, false) + heightOf(bars, true))
   // On top in a sheet, which has its buttons at the bottom.
   const where = isInSheet ? { top: insets.top } : { bottom }
   return (

@@ -13,10 +13,13 @@ export interface ToggleProps {
   readonly help?: string
   /** Why it cannot be used now. It stays where it is, with a lock, and says so when pressed. */
   readonly lock?: string | null
+  /** What it still needs, as for a button. */
+  readonly needs?: string | null
 }
 
 /** A switch that takes effect at once. The word beside it makes the state clear without colour. */
-export function Toggle({ label, isOn, onChange, help, lock = null }: ToggleProps) {
+export function Toggle({ label, isOn, onChange, help, lock = null, needs = null }: ToggleProps) {
+  const reason = lock ?? needs
   const { colors } = useTheme()
   const toast = useToast()
   return (
@@ -24,9 +27,12 @@ export function Toggle({ label, isOn, onChange, help, lock = null }: ToggleProps
       role="switch"
       aria-label={label}
       aria-checked={isOn}
-      aria-disabled={lock !== null}
-      accessibilityHint={lock ?? help}
-      onPress={() => (lock === null ? onChange(!isOn) : toast.show({ text: lock, icon: 'lock' }))}
+      aria-disabled={reason !== null}
+      accessibilityHint={reason ?? help}
+      onPress={() => {
+        if (reason === null) onChange(!isOn)
+        else toast.show({ text: reason, icon: lock === null ? 'warn' : 'lock' })
+      }}
       style={styles.toggle}
     >
       <View style={styles.words}>

@@ -19,7 +19,7 @@ describe('Activity', () => {
     })
     const { screen } = await renderApp('/activity', { answers: { 'audit.list': () => page(entry) } })
     expect(await screen.findByText(/^Started retrying 312.jobs$/)).toBeVisible()
-    expect(screen.getByText('failed jobs in mail')).toBeVisible()
+    expect(screen.getByText('failed jobs in “mail”')).toBeVisible()
     expect(screen.getByText('by The phone of Ada, from a paired device')).toBeVisible()
   })
 

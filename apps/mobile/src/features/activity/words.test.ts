@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { deedOf, deviceOf, reasonOf, subjectOf, targetOf } from './words.ts'
 
-const plain = (text: string) => text.replaceAll('\u202f', ' ')
+const plain = (text: string) => text.replaceAll('\u00a0', ' ')
 
 describe('an audit entry as a sentence', () => {
   it.each([
@@ -38,11 +38,11 @@ describe('the target of an audit entry', () => {
     ['queues.pause', { queue: 'mail' }, ''],
     ['jobs.enqueue', { topic: 'mail_digest', ids: ['a'] }, 'a'],
     ['jobs.cancel', { ids: ['a', 'b', 'c'] }, 'a, b, …'],
-    ['jobs.requeue', { filter: { queue: 'mail', status: 'failed' } }, 'failed jobs in mail'],
+    ['jobs.requeue', { filter: { queue: 'mail', status: 'failed' } }, 'failed jobs in “mail”'],
     [
       'bulkOperations.run',
       { id: 'o', action: 'requeue', filter: { queue: 'mail', status: 'failed' }, spreadSeconds: 600 },
-      'failed jobs in mail · spread over 10 min',
+      'failed jobs in “mail” · spread over 10 min',
     ],
     ['bulkOperations.stop', { id: 'o', action: 'cancel', skipped: { BUSY: 2, CHANGED: 1 } }, 'skipped 3'],
     ['schedules.save', { name: 'nightly', cron: '0 3 * * *', topic: 'mail' }, 'mail · 0 3 * * *'],

@@ -6,7 +6,7 @@ import { Swipe } from '../../components/ui/swipe.tsx'
 import { Text } from '../../components/ui/text.tsx'
 import { Age } from '../../components/ui/ticking.tsx'
 import { serverNow } from '../../lib/clock.ts'
-import { ago, duration, moment, timeOfDay } from '../../lib/format.ts'
+import { ago, duration, moment, timeOfDay, timeOrDay, unbroken } from '../../lib/format.ts'
 import { space } from '../../theme/tokens.ts'
 import { useTheme } from '../../theme/use-theme.ts'
 import type { Alert } from './queries.ts'
@@ -24,7 +24,7 @@ export interface AlertRowProps {
 
 /** What fires, since when, and who acknowledged it. */
 export function AlertRow(props: AlertRowProps) {
-  const { alert, onAck = null, lock = null } = props
+  const { alert, isCurrent, onAck = null, lock = null } = props
   const { colors } = useTheme()
   if (onAck === null) return <Words {...props} />
   return (
@@ -33,7 +33,13 @@ export function AlertRow(props: AlertRowProps) {
         <View style={styles.words}>
           <Words {...props} />
         </View>
-        <View style={[styles.button, { borderBottomColor: colors.line }]}>
+        <View
+          style={[
+            styles.button,
+            { borderBottomColor: colors.line },
+            isCurrent && { backgroundColor: colors.surfacePressed },
+          ]}
+        >
           <Button
             label="Ack"
             icon="acked"
@@ -57,7 +63,7 @@ function Words({ alert, isCurrent, onPress, isSelected = null }: AlertRowProps) 
         <Since alert={alert} />
       </View>
       <Text variant="heading" color={state === 'firing' ? 'text' : 'textMuted'}>
-        {summary}
+        {unbroken(summary)}
       </Text>
       <Who alert={alert} />
     </Row>
@@ -77,7 +83,7 @@ function Since({ alert: { firedAt, resolvedAt } }: { readonly alert: Alert }) {
 function Who({ alert: { acked, snoozed } }: { readonly alert: Alert }) {
   const words = acked
     ? `by ${acked.by} at ${timeOfDay(acked.at)}`
-    : snoozed && `by ${snoozed.by} until ${timeOfDay(snoozed.until)}`
+    : snoozed && `by ${snoozed.by} until ${timeOrDay(snoozed.until, serverNow())}`
   if (!words) return null
   return (
     <Text variant="small" color="textMuted">

@@ -97,6 +97,7 @@ describe('An alert', () => {
     )
     const { screen } = await renderApp(`/alerts/${ID}`, { answers })
     fireEvent.press(await screen.findByLabelText('Snooze'))
+    expect(await screen.findByText(/^\w{3} \d+ \w{3}, 09:00.UTC\+\d$/)).toBeVisible()
     fireEvent.press(await screen.findByLabelText('Snooze: 1 hour'))
     expect(await screen.findByText(/^Snoozed until/)).toBeVisible()
     fireEvent.press(screen.getByLabelText('Undo'))

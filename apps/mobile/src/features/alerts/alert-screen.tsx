@@ -12,7 +12,7 @@ import { StateWord } from '../../components/ui/state-word.tsx'
 import { Text } from '../../components/ui/text.tsx'
 import { Age } from '../../components/ui/ticking.tsx'
 import { useLock, useRead } from '../../lib/api.tsx'
-import { duration, moment } from '../../lib/format.ts'
+import { duration, moment, unbroken } from '../../lib/format.ts'
 import { useHealth } from '../../lib/use-health.ts'
 import { useKeyboard } from '../../lib/use-keyboard.ts'
 import { useOpen } from '../../lib/use-open.ts'
@@ -56,7 +56,7 @@ function Summary({ alert }: { readonly alert: Alert }) {
         icon="copy"
         variant="quiet"
         hint="An incident summary to copy"
-        lock={health ? null : 'Nothing is known yet.'}
+        needs={health ? null : 'Nothing is known yet.'}
         onPress={() => setOpen(true)}
       />
       {isOpen && health && (
@@ -140,7 +140,7 @@ function WhyItWaits({ alert: { kind, queue, queues } }: { readonly alert: Alert 
   const named = queues.length > 0 ? queues : queue === null ? [] : [queue]
   if (!OF_WAITING.includes(kind) || named.length === 0) return null
   return (
-    <View style={styles.content}>
+    <View style={[styles.content, styles.why]}>
       {named.slice(0, MAX_EXPLAINED).map((name) => (
         <WhyQueueWaits key={name} queue={name} isWaiting />
       ))}
@@ -161,7 +161,7 @@ function About({ alert }: { readonly alert: Alert }) {
   return (
     <View style={styles.content}>
       <Text variant="title" level={2}>
-        {summary}
+        {unbroken(summary)}
       </Text>
       <View style={[styles.card, { backgroundColor: colors.surfaceRaised, borderColor: colors.line }]}>
         <View accessible aria-label={`${measure(value)} ${what}, the limit is ${limit}`}>
@@ -249,6 +249,7 @@ function Facts({ alert }: { readonly alert: Alert }) {
 
 const styles = StyleSheet.create({
   content: { paddingHorizontal: space.l, gap: space.l },
+  why: { paddingTop: space.l },
   errors: { paddingTop: space.l },
   card: { borderRadius: radius.l, borderWidth: 1, padding: space.xl },
 })

@@ -84,7 +84,7 @@ describe('Alerts', () => {
     })
     expect(await screen.findByText('No alerts are sent: oncue is paused by anna')).toBeVisible()
     fireEvent.press(screen.getByLabelText('Resume alerts'))
-    expect(await screen.findByText('oncue resumed')).toBeVisible()
+    expect(await screen.findByText('“oncue” resumed')).toBeVisible()
   })
 
   it('says why nothing can be shown', async () => {

@@ -144,7 +144,8 @@ function OpenRows({ alerts, openId }: ListProps & { readonly alerts: readonly Al
                 label={`Acknowledge ${chosen.length} selected`}
                 icon="acked"
                 variant="primary"
-                lock={chosen.length === 0 ? 'Select an alert first.' : lock}
+                lock={lock}
+                needs={chosen.length === 0 ? 'Select an alert first.' : null}
                 isBusy={acts.isRunning}
                 onPress={() => void ackAll(chosen)}
               />

@@ -103,7 +103,7 @@ export function RuleSheet({ rule, onClose }: RuleSheetProps) {
             <HoldButton
               label="Hold to delete this rule"
               variant="danger"
-              onConfirm={() => void done(() => remove.run(rule.id), `${rule.name} deleted`)}
+              onConfirm={() => void done(() => remove.run(rule.id), `“${rule.name}” deleted`)}
             />
           )}
         </>

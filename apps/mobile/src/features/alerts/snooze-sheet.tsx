@@ -3,7 +3,6 @@ import { Row } from '../../components/ui/row.tsx'
 import { Sheet } from '../../components/ui/sheet.tsx'
 import { Text } from '../../components/ui/text.tsx'
 import { serverNow } from '../../lib/clock.ts'
-import { timeOfDay } from '../../lib/format.ts'
 import { snoozeChoices } from './words.ts'
 
 export interface SnoozeSheetProps {
@@ -17,14 +16,14 @@ export function SnoozeSheet({ onChoose, onClose }: SnoozeSheetProps) {
       <Text color="textMuted">
         No notifications until then. If the alert is still firing, everyone is notified again.
       </Text>
-      {snoozeChoices(serverNow()).map(({ label, until }) => (
+      {snoozeChoices(serverNow()).map(({ label, until, when }) => (
         <Row
           key={label}
           label={`Snooze: ${label}`}
           leading={<Icon name="snooze" color="textMuted" />}
           trailing={
             <Text variant="label" color="textMuted">
-              {timeOfDay(until)}
+              {when}
             </Text>
           }
           onPress={() => {

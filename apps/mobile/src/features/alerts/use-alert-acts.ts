@@ -2,7 +2,8 @@ import type { Client } from '@oncue/sdk'
 import { describeProblem } from '../../components/ui/describe-problem.ts'
 import { useToast } from '../../components/ui/toast.tsx'
 import { useAct } from '../../lib/api.tsx'
-import { count, timeOfDay } from '../../lib/format.ts'
+import { serverNow } from '../../lib/clock.ts'
+import { count, timeOrDay } from '../../lib/format.ts'
 import { felt } from '../../lib/haptics.ts'
 import type { Alert } from './queries.ts'
 
@@ -66,7 +67,7 @@ export function useAlertActs() {
     unack: (alert: Alert) => run(alert, unack, { text: 'No longer acknowledged', inverse: ack }),
     snooze: (alert: Alert, until: Date) =>
       run(alert, snoozeUntil(until), {
-        text: `Snoozed until ${timeOfDay(until)}`,
+        text: `Snoozed until ${timeOrDay(until, serverNow())}`,
         inverse: inverseOf(alert, unsnooze),
       }),
     unsnooze: (alert: Alert) =>

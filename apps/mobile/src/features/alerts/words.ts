@@ -1,4 +1,4 @@
-import { count, duration, percent } from '../../lib/format.ts'
+import { count, dayAndTime, duration, number, percent, timeOrDay } from '../../lib/format.ts'
 import type { Alert, Rule } from './queries.ts'
 
 export type Kind = Alert['kind']
@@ -11,7 +11,7 @@ interface Words {
   /** What was measured, under the number. */
   readonly what: string
   /** "the oldest job waits longer than 5 min". */
-  readonly condition: (limit: string) => string
+  readonly condition: (limit: string, threshold: number) => string
   /** The unit in which a limit is entered, and its factor to the unit on the wire. */
   readonly unit: string
   readonly scale: number
@@ -37,12 +37,12 @@ export const KINDS: Readonly<Record<Kind, Words>> = {
   no_workers: {
     ...{ title: 'Too few workers', what: 'alive', unit: 'workers', scale: 1, isOfAll: true },
     measure: (value) => count(value, 'worker'),
-    condition: (limit) => `at most ${limit} alive`,
+    condition: (limit, threshold) => `at most ${limit} ${threshold === 1 ? 'is' : 'are'} alive`,
   },
   stalled: {
     ...{ title: 'Queue is stalled', what: 'waiting, none finished', unit: 'jobs', scale: 1 },
     measure: (value) => count(value, 'job'),
-    condition: (limit) => `${limit} or more wait and none finishes`,
+    condition: (_, threshold) => `${number(threshold)} or more jobs wait and none finishes`,
   },
   paused: {
     ...{ title: 'Queue paused too long', what: 'paused', unit: 'minutes', scale: 60 },
@@ -69,7 +69,7 @@ export function conditionOf({
 }: Pick<Rule, 'kind' | 'threshold' | 'forSeconds'>) {
   const held = forSeconds === 0 ? '' : `for ${seconds(forSeconds)}`
   if (kind === 'no_workers' && threshold === 0) return `no worker is alive ${held}`.trim()
-  return [KINDS[kind].condition(limitOf(kind, threshold)), held].filter(Boolean).join(', ')
+  return [KINDS[kind].condition(limitOf(kind, threshold), threshold), held].filter(Boolean).join(', ')
 }
 
 export function limitOf(kind: Kind, threshold: number): string {
@@ -101,6 +101,8 @@ export function fromEntered(text: string, scale: number): number | null {
 export interface SnoozeChoice {
   readonly label: string
   readonly until: Date
+  /** `until` in words. */
+  readonly when: string
 }
 
 const MINUTE = 60_000
@@ -114,11 +116,20 @@ export function snoozeChoices(now: number): readonly SnoozeChoice[] {
   const isNight = morning.getHours() < DAWN
   morning.setDate(morning.getDate() + (isNight ? 0 : 1))
   morning.setHours(MORNING, 0, 0, 0)
+  const after = (label: string, minutes: number) => {
+    const until = new Date(now + minutes * MINUTE)
+    return { label, until, when: timeOrDay(until, now) }
+  }
   return [
-    { label: '15 minutes', until: new Date(now + 15 * MINUTE) },
-    { label: '1 hour', until: new Date(now + 60 * MINUTE) },
-    { label: '8 hours', until: new Date(now + 480 * MINUTE) },
-    { label: isNight ? 'Until this morning' : 'Until tomorrow morning', until: morning },
+    after('15 minutes', 15),
+    after('1 hour', 60),
+    after('8 hours', 480),
+    {
+      label: isNight ? 'Until this morning' : 'Until tomorrow morning',
+      until: morning,
+      // Always with its day: in UTC it may not be the one that the label makes one expect.
+      when: dayAndTime(morning),
+    },
   ]
 }
 

@@ -62,8 +62,14 @@ describe('the sheet before a bulk operation', () => {
         return bulkOperationOf({ status: 'canary', canary: { count: 5, maxFailed: 0 } })
       },
     })
+    expect(screen.getByText('All of them are due at once.')).toBeVisible()
     fireEvent.press(screen.getByText('Try 5 first'))
     expect(await screen.findByText(/^The others follow by themselves/)).toBeVisible()
+    expect(screen.queryByText(/^All of them/)).toBeNull()
+    expect(screen.getByText('The first 5 are due at once, the rest when these complete.')).toBeVisible()
+    fireEvent.press(screen.getByText('Spread over 10 min'))
+    expect(screen.getByText(/^The first 5, then the others a few at a time, so that/)).toBeVisible()
+    fireEvent.press(screen.getByText('At once'))
     fireEvent.press(screen.getByRole('button', { name: /^Retry 12.jobs/ }))
     await waitFor(() => expect(asked).toMatchObject([{ canary: { count: 5, maxFailed: 0 } }]))
   })
@@ -95,7 +101,8 @@ describe('the sheet before a bulk operation', () => {
         }),
       },
     })
-    fireEvent.press(await screen.findByLabelText('Run at least 100,000 retrying now'))
+    fireEvent.press(await screen.findByLabelText('More'))
+    fireEvent.press(screen.getByLabelText('Run at least 100,000 retrying now'))
     expect(await screen.findByText('Run at least 100,000 jobs now?')).toBeVisible()
     expect(screen.getByText('about 25,000 × A')).toBeVisible()
     expect(screen.getByText('and 37 more kinds')).toBeVisible()

@@ -150,9 +150,7 @@ export function ConfirmSheet(props: ConfirmSheetProps) {
                   onChange={setSpread}
                 />
                 <Text variant="small" color="textMuted">
-                  {spread === 'once'
-                    ? 'All of them are due at once.'
-                    : 'A few at a time, so that the recovering service is not overloaded.'}
+                  {paceInWords(spread, first)}
                 </Text>
               </View>
             )}
@@ -162,6 +160,16 @@ export function ConfirmSheet(props: ConfirmSheetProps) {
       {problem !== null && <Refused problem={problem} onLookAgain={lookAgain} />}
     </Sheet>
   )
+}
+
+function paceInWords(spread: 'once' | 'spread', first: 'all' | 'canary'): string {
+  const some = `The first ${CANARY.count}`
+  if (spread === 'once')
+    return first === 'all'
+      ? 'All of them are due at once.'
+      : `${some} are due at once, the rest when these complete.`
+  const begin = first === 'all' ? 'A few' : `${some}, then the others a few`
+  return `${begin} at a time, so that the recovering service is not overloaded.`
 }
 
 function Facts({

@@ -33,7 +33,7 @@ function Line({ operation }: { readonly operation: Running }) {
   const isLargeText = useIsLargeText()
   const words = barInWords(operation)
   return (
-    <View style={[styles.bar, { backgroundColor: wash }]}>
+    <View style={[styles.bar, lock === null && styles.flush, { backgroundColor: wash }]}>
       <Pressable
         role="link"
         spoken={`${words}, by ${operation.by.name}`}
@@ -58,6 +58,8 @@ function Line({ operation }: { readonly operation: Running }) {
 
 const styles = StyleSheet.create({
   bar: { flexDirection: 'row', alignItems: 'center', gap: space.s, paddingHorizontal: space.l },
+  // The word Stop ends where the page ends: its button has the same padding.
+  flush: { paddingRight: 0 },
   words: { flex: 1, minWidth: 0, flexDirection: 'row', alignItems: 'center', gap: space.s },
   text: { flexShrink: 1 },
 })

@@ -58,12 +58,12 @@ describe('how far it is', () => {
 describe('which jobs, in words', () => {
   it.each([
     [{ status: 'failed', fingerprint: 'ab' }, 'failed jobs with the same error'],
-    [{ status: 'pending', queue: 'mail' }, 'waiting jobs in mail'],
-    [{ topic: 'digest', payloadText: 'u_1' }, 'jobs of digest with “u_1” in the payload'],
+    [{ status: 'pending', queue: 'mail' }, 'waiting jobs in “mail”'],
+    [{ topic: 'digest', payloadText: 'u_1' }, 'jobs of “digest” with “u_1” in the payload'],
     [{ idSuffix: '1a2b', errorText: 'no' }, 'jobs whose id ends with 1a2b with “no” in the error'],
     [
       { queue: 'a', createdFrom: new Date('2026-11-16T03:12:00Z') },
-      'jobs in a created from 16 Nov 2026, 04:12\u00a0UTC+1',
+      'jobs in “a” created from 16 Nov 2026, 04:12\u00a0UTC+1',
     ],
   ])('%j: %s', (filter, words) => {
     expect(scopeOf(filter)).toBe(words)

@@ -29,6 +29,7 @@ const REASONS: Readonly<Record<string, string>> = {
   HAS_DEPENDANTS: 'other jobs wait for them',
   INVALID_STATE: 'only waiting and failed jobs can be deleted',
   JOB_NOT_FOUND: 'no longer there',
+  PARENT_LIVE: 'their parent is live and uses their results',
   RUNNING: 'already running',
   THROTTLED: 'they wait for a slot of their concurrency key',
   UNIQUE_KEY_LIVE: 'another job holds the same unique key',
@@ -133,8 +134,8 @@ export function scopeOf(filter: Readonly<Record<string, unknown>>): string {
   const { idPrefix, idSuffix, errorText } = filter
   const parts = [
     status === undefined ? 'jobs' : `${[status].flat().map(stateInWords).join(' and ')} jobs`,
-    queue !== undefined && `in ${queue}`,
-    topic !== undefined && `of ${topic}`,
+    queue !== undefined && `in “${queue}”`,
+    topic !== undefined && `of “${topic}”`,
     fingerprint !== undefined && 'with the same error',
     createdFrom !== undefined && `created from ${dateOf(createdFrom)}`,
     createdTo !== undefined && `created until ${dateOf(createdTo)}`,

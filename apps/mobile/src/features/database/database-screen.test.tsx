@@ -39,6 +39,6 @@ describe('Database', () => {
 
   it('is not for viewers', async () => {
     const { screen } = await renderApp('/database', { role: 'viewer' })
-    expect(await screen.findByText('Only for operators')).toBeVisible()
+    expect(await screen.findByText('No access')).toBeVisible()
   })
 })

@@ -10,7 +10,7 @@ import { useRead } from '../../lib/api.tsx'
 import { useSignedIn } from '../../lib/session.ts'
 import { space } from '../../theme/tokens.ts'
 import { database, type Finding } from './queries.ts'
-import { byTrouble, capital, verdictOf } from './words.ts'
+import { byTrouble, capital, inUnitsOfApp, verdictOf } from './words.ts'
 
 const DIALECTS = { postgres: 'Postgres', sqlite: 'SQLite' } as const
 
@@ -22,8 +22,8 @@ export function DatabaseScreen() {
       <Page title="Database" parent="/settings">
         <EmptyState
           icon="lock"
-          title="Only for operators"
-          text="Ask an admin for a token whose role is operator."
+          title="No access"
+          text={`Database checks are visible to operators and admins. Your role is ${me.role}.`}
         />
       </Page>
     )
@@ -67,7 +67,8 @@ const LOOKS: Readonly<Record<Finding['status'], Look>> = {
 }
 
 function Check({ finding }: { readonly finding: Finding }) {
-  const { check, status, found, advice } = finding
+  const { check, status, advice } = finding
+  const found = inUnitsOfApp(finding.found)
   const { word, icon, color } = LOOKS[status]
   return (
     <Row

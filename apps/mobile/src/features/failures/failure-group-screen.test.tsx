@@ -1,6 +1,6 @@
 import { OncueError } from '@oncue/sdk'
 import type { TestAnswers } from '@oncue/sdk/testing'
-import { act, fireEvent } from 'expo-router/testing-library'
+import { act, fireEvent, within } from 'expo-router/testing-library'
 import { serverNow } from '../../lib/clock.ts'
 import { BULK_OPERATION_ID, bulkOperationOf, groupOf, previewOf } from '../../testing/failures.ts'
 import { healthOf, NOW } from '../../testing/health.ts'
@@ -98,7 +98,7 @@ describe('retrying a group', () => {
     })
     fireEvent.press(await screen.findByLabelText('Retry these 12'))
     expect(await screen.findByText('Retry 12 jobs?')).toBeVisible()
-    expect(screen.getByText('failed jobs with SmtpTimeout, digest')).toBeVisible()
+    expect(screen.getByText('failed jobs with SmtpTimeout, “digest”')).toBeVisible()
     fireEvent.press(screen.getByLabelText('Spread over 10 min'))
     fireEvent.press(screen.getByLabelText(/^Retry 12.jobs$/))
     expect(await screen.findByText('Retried 12')).toBeVisible()
@@ -204,6 +204,18 @@ describe('retrying a group', () => {
     expect(screen.queryByLabelText(/^Retry \d/)).toBeNull()
   })
 
+  it('says why there is nothing to do about alerts that could not be sent, and leads to the channels', async () => {
+    const own = groupOf('f00d', { queues: ['oncue'], topics: ['oncue:notify'], retrying: 1, failed: 0 })
+    const { app, screen } = await open({
+      'jobs.failures': () => [own],
+      'bulkOperations.preview': () => previewOf(0),
+      'channels.list': () => [],
+    })
+    expect(await screen.findByText(/^Oncue runs these jobs itself/)).toBeVisible()
+    fireEvent.press(screen.getByLabelText('Channels'))
+    expect(app.getPathnameWithParams()).toBe('/alerts?view=channels')
+  })
+
   it('cancels only jobs that would be retried automatically', async () => {
     const asked: unknown[] = []
     const { screen } = await open({
@@ -212,8 +224,17 @@ describe('retrying a group', () => {
         return previewOf(3)
       },
     })
-    fireEvent.press(await screen.findByLabelText('Cancel 3 retrying'))
+    await screen.findByLabelText('More')
+    // Four buttons would take three rows of a phone: there it is one row.
+    const bar = within(screen.UNSAFE_getByProps({ role: 'toolbar' }))
+    expect(bar.getAllByRole('button')).toHaveLength(2)
+    expect(bar.getByLabelText('Retry these 3')).toBeVisible()
+    fireEvent.press(screen.getByLabelText('More'))
+    expect(screen.getByLabelText('Run 3 retrying now')).toBeVisible()
+    expect(screen.getByLabelText('Delete 3 failed')).toBeVisible()
+    fireEvent.press(screen.getByLabelText('Cancel 3 retrying'))
     expect(await screen.findByText('Cancel 3 jobs?')).toBeVisible()
+    expect(screen.queryByLabelText('Delete 3 failed')).toBeNull()
     expect(asked.at(-1)).toEqual({ fingerprint: 'f00d', status: 'retrying' })
   })
 })

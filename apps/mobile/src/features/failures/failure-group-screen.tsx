@@ -5,10 +5,12 @@ import { ActionBar } from '../../components/shell/action-bar.tsx'
 import { Page } from '../../components/shell/page.tsx'
 import { ReadState } from '../../components/shell/read-state.tsx'
 import { Badge } from '../../components/ui/badge.tsx'
+import { Banner } from '../../components/ui/banner.tsx'
 import { Button } from '../../components/ui/button.tsx'
 import { EmptyState } from '../../components/ui/empty-state.tsx'
 import { Row } from '../../components/ui/row.tsx'
 import { Segmented } from '../../components/ui/segmented.tsx'
+import { Sheet } from '../../components/ui/sheet.tsx'
 import { Text } from '../../components/ui/text.tsx'
 import { Ago, Until } from '../../components/ui/ticking.tsx'
 import { useLock, useRead } from '../../lib/api.tsx'
@@ -16,10 +18,11 @@ import { number, shortId } from '../../lib/format.ts'
 import { useKeyboard } from '../../lib/use-keyboard.ts'
 import { useOpen } from '../../lib/use-open.ts'
 import { radius, space } from '../../theme/tokens.ts'
-import { useTheme } from '../../theme/use-theme.ts'
+import { useIsWide, useTheme } from '../../theme/use-theme.ts'
 import { ConfirmSheet } from '../bulk-operations/confirm-sheet.tsx'
 import { type Action, many } from '../bulk-operations/words.ts'
 import { FailureChart } from '../lazy-charts.tsx'
+import { ALERT_QUEUE } from '../queues/use-pausing.ts'
 import { ErrorView } from './error-view.tsx'
 import { useFailureFilter, WINDOW_OPTIONS, WINDOWS, type WindowName } from './filter.ts'
 import {
@@ -45,6 +48,52 @@ export function FailureGroupScreen({ fingerprint }: { readonly fingerprint: stri
   const failed = jobs.data
   const isNoneLeft = failed?.count === 0
   const isRetrying = retrying !== undefined && retrying.count > 0
+  const [isMore, setMore] = useState(false)
+  const hasBoth = !isNoneLeft && isRetrying
+  // On a phone four buttons would take three rows: what is done most, and the rest behind More.
+  const isShort = !useIsWide() && hasBoth
+  const ask = (action: Action) => {
+    setMore(false)
+    setAsked(action)
+  }
+  const remove = (
+    <Button
+      label={hasBoth ? deleteLabel(failed) : 'Delete'}
+      icon="remove"
+      lock={lock}
+      wide={hasBoth}
+      onPress={() => ask('delete')}
+    />
+  )
+  const cancel = isRetrying && (
+    <Button
+      label={
+        retrying.count === 1
+          ? 'Cancel retrying job'
+          : `Cancel ${many(retrying.count, retrying.countIsExact)} retrying`
+      }
+      icon="cancel"
+      lock={lock}
+      wide={hasBoth}
+      hint="Jobs that failed like this and will be retried automatically"
+      onPress={() => ask('cancel')}
+    />
+  )
+  const runNow = isRetrying && (
+    <Button
+      label={
+        retrying.count === 1
+          ? 'Run retrying job now'
+          : `Run ${many(retrying.count, retrying.countIsExact)} retrying now`
+      }
+      icon="runNow"
+      variant={isNoneLeft ? 'primary' : 'secondary'}
+      lock={lock}
+      wide={isShort}
+      hint="Jobs that failed like this, without waiting for their next try"
+      onPress={() => ask('run_now')}
+    />
+  )
   useKeyboard({ r: () => lock === null && !isNoneLeft && setAsked('requeue') })
 
   return (
@@ -60,43 +109,21 @@ export function FailureGroupScreen({ fingerprint }: { readonly fingerprint: stri
         (!isNoneLeft || isRetrying) && (
           <ActionBar>
             {!isNoneLeft && (
-              <>
-                <Button
-                  label={retryLabel(failed)}
-                  icon="requeue"
-                  variant="primary"
-                  lock={lock}
-                  onPress={() => setAsked('requeue')}
-                />
-                <Button label="Delete" icon="remove" lock={lock} onPress={() => setAsked('delete')} />
-              </>
-            )}
-            {isRetrying && (
               <Button
-                label={
-                  retrying.count === 1
-                    ? 'Run retrying job now'
-                    : `Run ${many(retrying.count, retrying.countIsExact)} retrying now`
-                }
-                icon="runNow"
-                variant={isNoneLeft ? 'primary' : 'secondary'}
+                label={retryLabel(failed)}
+                icon="requeue"
+                variant="primary"
                 lock={lock}
-                hint="Jobs that failed like this, without waiting for their next try"
-                onPress={() => setAsked('run_now')}
+                onPress={() => setAsked('requeue')}
               />
             )}
-            {isRetrying && (
-              <Button
-                label={
-                  retrying.count === 1
-                    ? 'Cancel retrying job'
-                    : `Cancel ${many(retrying.count, retrying.countIsExact)} retrying`
-                }
-                icon="cancel"
-                lock={lock}
-                hint="Jobs that failed like this and will be retried automatically"
-                onPress={() => setAsked('cancel')}
-              />
+            {!isShort && runNow}
+            {hasBoth ? (
+              <Button label="More" icon="more" variant="quiet" onPress={() => setMore(true)} />
+            ) : isRetrying ? (
+              cancel
+            ) : (
+              remove
             )}
           </ActionBar>
         )
@@ -105,7 +132,7 @@ export function FailureGroupScreen({ fingerprint }: { readonly fingerprint: stri
       <ReadState read={group}>
         {(shown) =>
           shown ? (
-            <Shown {...{ group: shown, window }} onWindow={setWindow} />
+            <Shown {...{ group: shown, retrying, failed, window }} onWindow={setWindow} />
           ) : (
             <NoneLeft {...{ window }} onWindow={setWindow} />
           )
@@ -113,6 +140,13 @@ export function FailureGroupScreen({ fingerprint }: { readonly fingerprint: stri
       </ReadState>
       {retrying && <Jobs title="Retrying" found={retrying} filter={retryingOf(fingerprint)} />}
       {failed && <Jobs title="Gave up" found={failed} filter={failedOf(fingerprint)} />}
+      {isMore && hasBoth && (
+        <Sheet isOpen title="More" onClose={() => setMore(false)}>
+          {isShort && runNow}
+          {cancel}
+          {remove}
+        </Sheet>
+      )}
       {asked && (
         <ConfirmSheet
           action={asked}
@@ -131,11 +165,18 @@ function retryLabel(failed: FailedJobs | undefined): string {
   return failed ? `Retry these ${many(failed.count, failed.countIsExact)}` : 'Retry these'
 }
 
+function deleteLabel(failed: FailedJobs | undefined): string {
+  if (failed?.count === 1) return 'Delete 1 failed job'
+  return failed ? `Delete ${many(failed.count, failed.countIsExact)} failed` : 'Delete failed'
+}
+
 const isOfRetrying = (action: Action) => action === 'cancel' || action === 'run_now'
 
 function scopeOf(action: Action, group: FailureGroup | null | undefined): string {
   const what = isOfRetrying(action) ? 'jobs that will be retried after' : 'failed jobs with'
-  return group ? `${what} ${errorOf(group).class}, ${group.topics.join(', ')}` : `${what} this error`
+  return group
+    ? `${what} ${errorOf(group).class}, ${group.topics.map((topic) => `“${topic}”`).join(', ')}`
+    : `${what} this error`
 }
 
 interface WindowProps {
@@ -143,28 +184,47 @@ interface WindowProps {
   readonly onWindow: (window: WindowName) => void
 }
 
-function Shown({ group, window, onWindow }: WindowProps & { readonly group: FailureGroup }) {
+interface ShownProps extends WindowProps {
+  readonly group: FailureGroup
+  readonly retrying: FailedJobs | undefined
+  readonly failed: FailedJobs | undefined
+}
+
+function Shown({ group, retrying, failed, window, onWindow }: ShownProps) {
   const { colors } = useTheme()
   const { sample, topics, queues, firstSeen, lastSeen, trend } = group
   return (
     <View style={styles.content}>
       <View style={styles.facts}>
-        {group.retrying > 0 && <Fact name="retrying">{many(group.retrying, group.retryingIsExact)}</Fact>}
+        {group.retrying > 0 && (
+          <Fact name="retrying" isNumber>
+            {/* The number of the buttons: two reads may differ by one. */}
+            {retrying && retrying.count > 0
+              ? many(retrying.count, retrying.countIsExact)
+              : many(group.retrying, group.retryingIsExact)}
+          </Fact>
+        )}
         {group.nextTryAt && (
-          <Fact name="next try">
+          <Fact name="next try" isNumber>
             <Until to={group.nextTryAt} />
           </Fact>
         )}
-        <Fact name={`gave up in ${WINDOWS[window].words}`}>{number(group.failed)}</Fact>
-        <Fact name="last seen">
+        <Fact name={`gave up in ${WINDOWS[window].words}`} isNumber>
+          {/* Never more than gave up at any time, which the buttons say: that may be read a moment later. */}
+          {number(failed?.countIsExact ? Math.min(group.failed, failed.count) : group.failed)}
+        </Fact>
+        <Fact name="last seen" isNumber>
           <Ago from={lastSeen} />
         </Fact>
-        <Fact name="first seen">
+        <Fact name="first seen" isNumber>
           <Ago from={firstSeen} />
         </Fact>
+      </View>
+      <View style={styles.names}>
         <Fact name={topics.length === 1 ? 'topic' : 'topics'}>{topics.join(', ')}</Fact>
         <Fact name={queues.length === 1 ? 'queue' : 'queues'}>{queues.join(', ')}</Fact>
       </View>
+      {queues.length > 0 && queues.every((queue) => queue === ALERT_QUEUE) && <OwnJobs />}
       {sample.error ? (
         <ErrorView error={sample.error} />
       ) : (
@@ -175,6 +235,21 @@ function Shown({ group, window, onWindow }: WindowProps & { readonly group: Fail
         <FailureChart trend={trend} ms={WINDOWS[window].ms} />
       </View>
     </View>
+  )
+}
+
+/** Why there is nothing to do here: Oncue could not send an alert, and tries again by itself. */
+function OwnJobs() {
+  const router = useRouter()
+  const open = () => router.push({ pathname: '/alerts', params: { view: 'channels' } })
+  return (
+    <Banner
+      tone="neutral"
+      icon="alerts"
+      text="Alert delivery"
+      detail="Oncue runs these jobs itself, and tries again by itself. Check the channel."
+      action={<Button label="Channels" onPress={open} />}
+    />
   )
 }
 
@@ -190,9 +265,16 @@ function NoneLeft({ window, onWindow }: WindowProps) {
   )
 }
 
-function Fact({ name, children }: { readonly name: string; readonly children: React.ReactNode }) {
+interface FactProps {
+  readonly name: string
+  readonly children: React.ReactNode
+  /** In a column, as numbers are. Names are as wide as they are. */
+  readonly isNumber?: boolean
+}
+
+function Fact({ name, children, isNumber = false }: FactProps) {
   return (
-    <View style={styles.fact}>
+    <View style={[styles.fact, isNumber && styles.number]}>
       <Text variant="title">{children}</Text>
       <Text variant="small" color="textMuted">
         {name}
@@ -244,6 +326,9 @@ function Jobs({ title, found, filter }: JobsProps) {
 const styles = StyleSheet.create({
   content: { paddingHorizontal: space.l, gap: space.l },
   facts: { flexDirection: 'row', flexWrap: 'wrap', columnGap: space.xl, rowGap: space.m },
+  // In columns: two on a phone.
+  number: { flexGrow: 1, flexShrink: 1, flexBasis: 120, maxWidth: 240 },
+  names: { flexDirection: 'row', flexWrap: 'wrap', columnGap: space.xl, rowGap: space.m },
   fact: { gap: 2, maxWidth: '100%' },
   card: { borderWidth: 1, borderRadius: radius.l, padding: space.l, gap: space.m },
   jobs: { paddingTop: space.xl },

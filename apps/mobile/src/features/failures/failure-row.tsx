@@ -4,8 +4,8 @@ import { Row } from '../../components/ui/row.tsx'
 import { Sparkline } from '../../components/ui/sparkline.tsx'
 import { Text } from '../../components/ui/text.tsx'
 import { Ago, Until } from '../../components/ui/ticking.tsx'
-import { serverNow } from '../../lib/clock.ts'
-import { ago, failing } from '../../lib/format.ts'
+import { serverNow, useFrozenAt } from '../../lib/clock.ts'
+import { ago, atTime, failing } from '../../lib/format.ts'
 import { space } from '../../theme/tokens.ts'
 import { useIsLargeText } from '../../theme/use-theme.ts'
 import { ALERT_QUEUE } from '../queues/use-pausing.ts'
@@ -39,10 +39,12 @@ export function FailureRow(props: FailureRowProps) {
   const { group, onPress, onLongPress, isCurrent = false, isGone = false, isSelected = null } = props
   const { message, topics, queues, firstSeen, lastSeen, isNew, trend, nextTryAt } = group
   const isLarge = useIsLargeText()
+  const frozenAt = useFrozenAt()
+  const last = frozenAt === null ? ago(lastSeen, serverNow()) : atTime(lastSeen, frozenAt)
   // Not a job of the user's: Oncue could not send an alert.
   const isOwn = queues.length > 0 && queues.every((queue) => queue === ALERT_QUEUE)
   const place = isOwn ? 'Oncue’s own' : [...topics, ...queues.map((queue) => `in ${queue}`)].join(', ')
-  const label = `${group.class}: ${message}. ${isGone ? 'None left' : failing(group)}, ${isOwn ? 'Alert delivery, ' : ''}${place}, last ${ago(lastSeen, serverNow())}${isNew ? ', new' : ''}`
+  const label = `${group.class}: ${message}. ${isGone ? 'None left' : failing(group)}, ${isOwn ? 'Alert delivery, ' : ''}${place}, last seen ${last}${isNew ? ', new' : ''}`
   return (
     <Row
       label={label}

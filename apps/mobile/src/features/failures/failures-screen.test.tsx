@@ -104,7 +104,9 @@ describe('Failures', () => {
       },
     })
     await screen.findByLabelText(/^SmtpTimeout/)
-    fireEvent.press(screen.getByLabelText('Largest first'))
+    fireEvent.press(screen.getByLabelText('Order: last seen first'))
+    expect(await screen.findByLabelText('Order: largest first')).toBeVisible()
+    expect(screen.queryByLabelText('Order: last seen first')).toBeNull()
     const field = screen.getByLabelText('Filter by class or message')
     fireEvent.changeText(field, ' none ')
     fireEvent(field, 'submitEditing')

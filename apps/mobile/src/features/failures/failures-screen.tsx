@@ -4,7 +4,7 @@ import { StyleSheet, View } from 'react-native'
 import { Page } from '../../components/shell/page.tsx'
 import { ReadState } from '../../components/shell/read-state.tsx'
 import { Button } from '../../components/ui/button.tsx'
-import { Chip, Chips } from '../../components/ui/chip.tsx'
+import { Chip, Chips, OrderChip } from '../../components/ui/chip.tsx'
 import { Field } from '../../components/ui/field.tsx'
 import { Segmented } from '../../components/ui/segmented.tsx'
 import { Text } from '../../components/ui/text.tsx'
@@ -19,7 +19,7 @@ import { SelectionBar } from '../jobs/selection-bar.tsx'
 import { isSelected, useSelection } from '../jobs/use-selection.ts'
 import { ChoiceChip } from './choice-chip.tsx'
 import { FailureRow } from './failure-row.tsx'
-import { paramsOf, useFailureFilter, WINDOW_OPTIONS, WINDOWS } from './filter.ts'
+import { type FailureFilter, paramsOf, useFailureFilter, WINDOW_OPTIONS, WINDOWS } from './filter.ts'
 import { GroupsSheet } from './groups-sheet.tsx'
 import { errorOf, type FailureGroup, failureGroups, MAX_GROUPS } from './queries.ts'
 import { useSteady } from './steady.ts'
@@ -44,7 +44,10 @@ export function FailuresScreen({ openId }: { readonly openId?: string }) {
       title="Failures"
       isAside={openId !== undefined}
       actions={
-        selected === null && <Button label="Select" icon="check" variant="quiet" onPress={selection.start} />
+        selected === null &&
+        rows.some(({ isGone }) => !isGone) && (
+          <Button label="Select" icon="check" variant="quiet" onPress={selection.start} />
+        )
       }
       bar={
         selected !== null && (
@@ -73,10 +76,10 @@ export function FailuresScreen({ openId }: { readonly openId?: string }) {
         </View>
         <TextFilter text={filter.text} onChange={(text) => change({ text })} />
         <Chips>
-          <Chip
-            label="Largest first"
-            isOn={filter.sort === 'largest'}
-            onPress={() => change({ sort: filter.sort === 'largest' ? 'latest' : 'largest' })}
+          <OrderChip<FailureFilter['sort']>
+            orders={ORDERS}
+            value={filter.sort}
+            onChange={(sort) => change({ sort })}
           />
           <ChoiceChip
             label="Queue"
@@ -141,6 +144,11 @@ export function FailuresScreen({ openId }: { readonly openId?: string }) {
     </Page>
   )
 }
+
+const ORDERS = [
+  { value: 'latest', words: 'last seen first' },
+  { value: 'largest', words: 'largest first' },
+] as const
 
 /** Requested on Enter, not with each letter. */
 function TextFilter(props: {

@@ -45,6 +45,35 @@ it("contains the headline, alerts, errors, queues and people's actions, the olde
   )
 })
 
+it.each([
+  [0.0648, '6.5%'],
+  [0.1379, '14%'],
+  [0.997, '99%'],
+])('writes a share of %d as its headline and its alert do: %s', (failureRate, share) => {
+  const text = incidentSummary({
+    health: healthOf({ summary: { level: 'bad', text: `1 queue failing (worst ${share})` } }),
+    firing: [{ summary: `mail: ${share} of 29 runs failed in 15 min (limit 5%)`, firedAt: NOW }],
+    queues: [queueOf('mail', { state: 'failing', waiting: 3, failureRate })],
+    deeds: null,
+    now: NOW.getTime(),
+  })
+  expect(text.match(/[\d.]+%/g)).toEqual([share, share, '5%', share])
+})
+
+it('gives no share of too few runs, which the screens do not judge either', () => {
+  const lineOf = (isRateJudged: boolean) =>
+    incidentSummary({
+      health: healthOf(),
+      queues: [queueOf('mail', { state: 'late', waiting: 40, failureRate: 0.5, isRateJudged })],
+      deeds: null,
+      now: NOW.getTime(),
+    })
+      .split('\n')
+      .at(-1)
+  expect(lineOf(false)).toBe('• mail: late, 40 waiting')
+  expect(lineOf(true)).toBe('• mail: late, 40 waiting, 50% failing')
+})
+
 it('begins with the alert that it is about', () => {
   const alert = { summary: 'mail: 14% fail (limit 5%)', firedAt: NOW, acked: { by: 'ada' } }
   const [, line] = incidentSummary({

@@ -43,10 +43,7 @@ export function incidentSummary({ health, alert, firing = [], queues, deeds, now
     // The API returns the newest first; a summary is read from the beginning.
     deeds && section('Done in the last hour', deedLines(deeds.filter(isDeed))),
   ]
-  return parts
-    .filter(Boolean)
-    .join('\n')
-    .replaceAll(/[\u202f\u00a0]/g, ' ')
+  return parts.filter(Boolean).join('\n').replaceAll('\u00a0', ' ')
 }
 
 function alertLine({ summary, firedAt, acked }: NonNullable<Incident['alert']>): string {
@@ -83,11 +80,12 @@ function errorLine({ class: name, message, retrying, failed, topics }: Health['f
   return `${name}: ${short} (${topics.join(', ')}): ${counts.filter(Boolean).join(', ')}`
 }
 
-function queueLine({ queue, state, waiting, failureRate, paused }: Health['queues'][number]): string {
+function queueLine(health: Health['queues'][number]): string {
+  const { queue, state, waiting, failureRate, isRateJudged, paused } = health
   const words = [
     paused?.by ? `${state} by ${paused.by}` : state,
     `${number(waiting)} waiting`,
-    !!failureRate && `${percent(failureRate)} failing`,
+    isRateJudged && !!failureRate && `${percent(failureRate)} failing`,
   ]
   return `${queue}: ${words.filter(Boolean).join(', ')}`
 }

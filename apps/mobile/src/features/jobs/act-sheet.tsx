@@ -91,7 +91,7 @@ export function ActSheet({ action, ids, known, notice, onClose, onDone }: ActShe
         </Text>
       )}
       <Text variant="small" color="textMuted">
-        {CONSEQUENCES[action]}
+        {consequenceOf(action, ids.length)}
       </Text>
       {problem !== null && (
         <Text color="bad" role="alert">
@@ -167,10 +167,16 @@ function tell(
 const CALLS = { requeue: 'requeue', run_now: 'runNow', cancel: 'cancel', delete: 'delete' } as const
 
 const CONSEQUENCES: Readonly<Record<Action, string>> = {
-  requeue: 'Runs again from the start, with all retries. Waiting and running jobs are left alone.',
+  requeue: 'Runs again from the start, with all retries.',
   run_now: 'Runs as soon as a worker is free, instead of at its time. Its retries stay as they are.',
   cancel: 'Waiting jobs will not run. Running jobs are asked to stop.',
   delete: 'Permanently deleted, with payload and error. Only waiting and failed jobs can be deleted.',
+}
+
+/** Of several jobs, some may be in a state in which they are not retried. */
+function consequenceOf(action: Action, many: number): string {
+  const others = action === 'requeue' && many > 1 ? ' Waiting and running jobs are left alone.' : ''
+  return `${CONSEQUENCES[action]}${others}`
 }
 
 const styles = StyleSheet.create({

@@ -73,7 +73,7 @@ export function EditPayloadSheet({ job, onClose }: EditPayloadSheetProps) {
             <Button
               wide
               label="Back to the payload"
-              lock={requeue.isRunning ? 'It is being sent.' : null}
+              needs={requeue.isRunning ? 'It is being sent.' : null}
               onPress={() => {
                 setProblem(null)
                 setReviewed(false)
@@ -85,9 +85,9 @@ export function EditPayloadSheet({ job, onClose }: EditPayloadSheetProps) {
             wide
             variant="primary"
             label="Review the changes"
-            lock={
-              lock ??
-              (isReady ? null : faults.length > 0 ? 'Correct the payload first.' : 'Nothing has changed yet.')
+            lock={lock}
+            needs={
+              isReady ? null : faults.length > 0 ? 'Correct the payload first.' : 'Nothing has changed yet.'
             }
             onPress={() => setReviewed(true)}
           />

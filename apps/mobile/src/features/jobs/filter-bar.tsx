@@ -1,6 +1,6 @@
 import { type ReactNode, type RefObject, useState } from 'react'
 import { StyleSheet, type TextInput, View } from 'react-native'
-import { Chip, Chips } from '../../components/ui/chip.tsx'
+import { Chip, Chips, OrderChip } from '../../components/ui/chip.tsx'
 import { STATES } from '../../components/ui/state-word.tsx'
 import { useRead } from '../../lib/api.tsx'
 import { useHealth } from '../../lib/use-health.ts'
@@ -9,7 +9,7 @@ import { useIsDesk } from '../../theme/use-theme.ts'
 import { TimeSheet } from '../desk-parts.tsx'
 import { ChoiceChip } from '../failures/choice-chip.tsx'
 import { chipOf, type JobFilter, STATUSES, statusesOf, timeInWords, toggleStatus } from './filter.ts'
-import { type Listing, topics } from './queries.ts'
+import { type Found, type Listing, topics } from './queries.ts'
 import { Readings, SearchField } from './search-field.tsx'
 import type { TimeRange } from './time-sheet.tsx'
 import type { Search } from './use-search.ts'
@@ -17,6 +17,11 @@ import type { Search } from './use-search.ts'
 export interface FilterBarProps {
   readonly filter: JobFilter
   readonly search: Search
+  readonly listed: Found | null
+  /** Beside an open job, where there is no room for several rows of chips. */
+  readonly isAside: boolean
+  /** The order is chosen elsewhere. */
+  readonly isTable: boolean
   readonly onChange: (filter: JobFilter) => void
   readonly order: Listing['order']
   readonly onOrder: (order: Listing['order']) => void
@@ -26,8 +31,8 @@ export interface FilterBarProps {
 
 /** Chooses the jobs to list: a search line, its possible meanings, and chips for the other filters. */
 export function FilterBar(props: FilterBarProps) {
-  const { filter, search, onChange, order, onOrder, onOpen, searchRef } = props
-  const isDesk = useIsDesk()
+  const { filter, search, listed, isAside, isTable, onChange, order, onOrder, onOpen, searchRef } = props
+  const areAllInSight = useIsDesk() && !isAside
   const health = useHealth()
   const known = useRead(topics)
   const change = (part: { readonly [Name in keyof JobFilter]: JobFilter[Name] | undefined }) =>
@@ -38,9 +43,9 @@ export function FilterBar(props: FilterBarProps) {
   return (
     <View style={styles.bar}>
       <SearchField key={search.line} {...{ search, onOpen, searchRef }} />
-      <Readings search={search} />
+      <Readings {...{ search, listed }} />
       {/* Where not all are in sight, what is chosen comes first. Where they are, they stay where they are. */}
-      <Chips key={isDesk ? 'all' : JSON.stringify([filter, order])} wraps={isDesk}>
+      <Chips key={areAllInSight ? 'all' : JSON.stringify([filter, order])} wraps={areAllInSight}>
         {REMOVABLE.map((name) => {
           const label = chipOf(name, filter)
           return (
@@ -49,7 +54,7 @@ export function FilterBar(props: FilterBarProps) {
             )
           )
         })}
-        {(isDesk ? inOrder : chosenFirst)([
+        {(areAllInSight ? inOrder : chosenFirst)([
           ...STATUSES.map((status) => ({
             isChosen: statusesOf(filter).includes(status),
             chip: (
@@ -101,21 +106,22 @@ export function FilterBar(props: FilterBarProps) {
               />
             ),
           },
-          {
-            isChosen: order === 'oldest',
-            chip: (
-              <Chip
-                key="order"
-                label="Oldest first"
-                isOn={order === 'oldest'}
-                onPress={() => onOrder(order === 'oldest' ? 'newest' : 'oldest')}
-              />
-            ),
-          },
+          ...(isTable
+            ? []
+            : [{ isChosen: order === 'oldest', chip: <JobOrder key="order" {...{ order, onOrder }} /> }]),
         ])}
       </Chips>
     </View>
   )
+}
+
+const ORDERS = [
+  { value: 'newest', words: 'newest first' },
+  { value: 'oldest', words: 'oldest first' },
+] as const
+
+export function JobOrder({ order, onOrder }: Pick<FilterBarProps, 'order' | 'onOrder'>) {
+  return <OrderChip<Listing['order']> orders={ORDERS} value={order} onChange={onOrder} />
 }
 
 const REMOVABLE = ['idPrefix', 'idSuffix', 'payloadText', 'errorText', 'fingerprint'] as const

@@ -25,9 +25,8 @@ export function JobActions({ job, onDeleted }: { readonly job: JobDetails; reado
     setMore(false)
     setActing({ action, seen: status })
   }
-  const retryLock = lock ?? reasonAgainst('requeue', job)
-  const cancelLock = lock ?? reasonAgainst('cancel', job)
-  useKeyboard({ r: () => retryLock === null && begin('requeue') })
+  const notRetried = reasonAgainst('requeue', job)
+  useKeyboard({ r: () => lock === null && notRetried === null && begin('requeue') })
 
   return (
     <>
@@ -45,11 +44,18 @@ export function JobActions({ job, onDeleted }: { readonly job: JobDetails; reado
             label="Retry"
             icon="requeue"
             variant={status === 'failed' ? 'primary' : 'secondary'}
-            lock={retryLock}
+            lock={lock}
+            needs={notRetried}
             onPress={() => begin('requeue')}
           />
         )}
-        <Button label="Cancel" icon="cancel" lock={cancelLock} onPress={() => begin('cancel')} />
+        <Button
+          label="Cancel"
+          icon="cancel"
+          lock={lock}
+          needs={reasonAgainst('cancel', job)}
+          onPress={() => begin('cancel')}
+        />
         <Button label="More" icon="more" variant="quiet" onPress={() => setMore(true)} />
       </ActionBar>
       {isMore && (
@@ -101,14 +107,16 @@ function More({ job, onDelete, onEdit, onClose }: MoreProps) {
         label="Edit payload and retry"
         icon="requeue"
         wide
-        lock={editLock ?? (canEdit(job) ? null : NOT_EDITABLE)}
+        lock={editLock}
+        needs={canEdit(job) ? null : NOT_EDITABLE}
         onPress={onEdit}
       />
       <Button
         label="Delete"
         icon="remove"
         wide
-        lock={lock ?? reasonAgainst('delete', job)}
+        lock={lock}
+        needs={reasonAgainst('delete', job)}
         onPress={onDelete}
       />
     </Sheet>

@@ -77,7 +77,7 @@ function factsOf(job: JobDetails): readonly (readonly [name: string, value: stri
   const facts: (readonly [string, string] | false)[] = [
     [
       'Runs',
-      `${number(attemptsOf(job))} of ${number(maxRetries + 1)}${retry ? `, ${retry.strategy.replace('_', ' with ')}` : ''}`,
+      `${number(attemptsOf(job))} of ${number(maxRetries + 1)}${retry ? `, back-off ${retry.strategy.replace('_', ' with ')}` : ''}`,
     ],
     crashes > 0 && ['Crashes', number(crashes)],
     ['Priority', number(priority)],

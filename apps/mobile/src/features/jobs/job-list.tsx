@@ -117,14 +117,18 @@ function Footer({ list }: { readonly list: List }) {
     return (
       <View style={styles.footer} role="status">
         <Text color="textMuted">Searching… {found}.</Text>
-        <Button label="Stop" icon="stop" onPress={list.stopSearch} />
+        <View>
+          <Button label="Stop" icon="stop" onPress={list.stopSearch} />
+        </View>
       </View>
     )
   if (search === 'stopped')
     return (
       <View style={styles.footer} role="status">
         <Text color="textMuted">Stopped. {found}; there may be older ones.</Text>
-        <Button label="Search further" icon="search" onPress={list.goOn} />
+        <View>
+          <Button label="Search further" icon="search" onPress={list.goOn} />
+        </View>
       </View>
     )
   if (read.isFetchingNextPage)

@@ -168,6 +168,8 @@ describe('a job', () => {
     })
     fireEvent.press(await screen.findByLabelText('Retry'))
     expect(await screen.findByText('mail_digest in mail · …00000001')).toBeVisible()
+    // Nothing about other jobs: there is only this one.
+    expect(screen.getByText('Runs again from the start, with all retries.')).toBeVisible()
     fireEvent.press(screen.getByLabelText(/^Retry 1.job/))
     await screen.findByRole('button', { name: /^Retry 1.job/, busy: true })
     fireEvent.press(screen.getByLabelText('Close'))

@@ -145,6 +145,7 @@ describe('a time', () => {
     fireEvent.press(screen.getByLabelText('Time'))
     fireEvent.changeText(await screen.findByLabelText('From'), 'yesterday')
     fireEvent.press(screen.getByLabelText('Apply'))
+    expect(screen.getByText('Times are in Europe/Berlin.')).toBeVisible()
     expect(screen.getByText('Write it like 2026-11-18 03:12.')).toBeVisible()
     fireEvent.changeText(screen.getByLabelText('From'), '2026-11-18 04:00')
     fireEvent.changeText(screen.getByLabelText('To'), '2026-11-18 03:00')

@@ -28,6 +28,16 @@ describe('Jobs', () => {
     expect(screen.getByText('1 job, newest first')).toBeVisible()
   })
 
+  it('says which order is in force where it is chosen', async () => {
+    const { app, screen } = await renderApp('/jobs', {
+      answers: { ...ANSWERS, 'jobs.list': () => pageOf([failed(1)]) },
+    })
+    fireEvent.press(await screen.findByLabelText('Order: newest first'))
+    fireEvent.press(await screen.findByLabelText('Order: oldest first'))
+    expect(await screen.findByLabelText('Order: newest first')).toBeVisible()
+    expect(app.getSearchParams()).toEqual({})
+  })
+
   it('shows no error of an earlier run with a job that completed', async () => {
     const completed = jobOf({ ...failed(1), status: 'completed' })
     const { screen } = await renderApp('/jobs', {
@@ -160,6 +170,18 @@ describe('Jobs', () => {
       const chosen = screen.getByLabelText('payload contains “12345678” (last 24 hours): 1')
       expect(chosen).toHaveProp('aria-pressed', true)
       expect(asked).toContainEqual({ payloadText: '12345678', createdFrom: expect.any(Date), limit: 100 })
+    })
+
+    it('counts the jobs of the chosen reading as its list does', async () => {
+      const { screen } = await look('timeout', (filter) => {
+        if (filter.errorText === undefined) return NOTHING
+        // The probe is older than the list.
+        return filter.limit === 1
+          ? pageOf([failed(1)], { total: 130, totalIsExact: false })
+          : pageOf([failed(1), failed(2)])
+      })
+      expect(await screen.findByText('2 jobs, newest first')).toBeVisible()
+      expect(screen.getByLabelText('error contains “timeout”: 2')).toBeVisible()
     })
 
     it('opens a link to a search, with the chosen reading', async () => {
@@ -390,7 +412,7 @@ describe('Jobs', () => {
     it('wraps the line above the list where it is narrow', async () => {
       const { screen } = await begin()
       expect(screen.getByTestId('job-count')).toHaveStyle({ flexWrap: 'wrap' })
-      expect(screen.getByText(/newest first/)).toHaveStyle({ flexBasis: 'auto' })
+      expect(screen.getByText(/jobs?, newest first$/)).toHaveStyle({ flexBasis: 'auto' })
     })
 
     it('has to be held in production', async () => {

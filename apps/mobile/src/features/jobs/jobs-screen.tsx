@@ -18,7 +18,7 @@ import { type Action, jobs, many } from '../bulk-operations/words.ts'
 import { JobPreview, JobTable, ViewSheet } from '../desk-parts.tsx'
 import { ActSheet } from './act-sheet.tsx'
 import { type FilterParams, filterOf, type JobFilter, NO_PARAMS, paramsOf } from './filter.ts'
-import { FilterBar } from './filter-bar.tsx'
+import { FilterBar, JobOrder } from './filter-bar.tsx'
 import { JobList } from './job-list.tsx'
 import type { JobTableProps } from './job-table.tsx'
 import { NothingFound } from './nothing-found.tsx'
@@ -70,7 +70,10 @@ export function JobsScreen({ openId }: { readonly openId?: string }) {
       isList
       isAside={openId !== undefined}
       actions={
-        selected === null && <Button label="Select" icon="check" variant="quiet" onPress={selection.start} />
+        selected === null &&
+        list.jobs.length > 0 && (
+          <Button label="Select" icon="check" variant="quiet" onPress={selection.start} />
+        )
       }
       bar={
         selected !== null && (
@@ -85,18 +88,21 @@ export function JobsScreen({ openId }: { readonly openId?: string }) {
     >
       <FilterBar
         filter={given}
-        {...{ search, order }}
+        {...{ search, order, isTable }}
+        isAside={openId !== undefined}
+        listed={list.read.data && list.search === null ? foundOf(list.total) : null}
         onChange={change}
         onOrder={setOrder}
         onOpen={open}
         searchRef={field}
       />
       <Count {...{ list, order }}>
+        {isTable && <JobOrder order={order} onOrder={setOrder} />}
         {isTable && <Chip label="View" icon="columns" onPress={() => setViewOpen(true)} />}
         {selected !== null && selected !== 'all' && list.total.count > ids.length && (
           <Chip
             label={isFiltered ? `Select all ${all} that match` : `Select all ${all}: needs a filter`}
-            lock={isFiltered ? null : NO_FILTER}
+            needs={isFiltered ? null : NO_FILTER}
             onPress={selection.all}
           />
         )}
@@ -137,6 +143,8 @@ export function JobsScreen({ openId }: { readonly openId?: string }) {
     </Page>
   )
 }
+
+const foundOf = ({ count, isExact }: List['total']) => ({ total: count, isExact, isCut: false })
 
 const NO_FILTER = 'Choose a filter first. Without one, this would affect every job.'
 

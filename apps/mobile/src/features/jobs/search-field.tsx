@@ -4,7 +4,9 @@ import { StyleSheet, type TextInput, View } from 'react-native'
 import { Chip, Chips } from '../../components/ui/chip.tsx'
 import { Field } from '../../components/ui/field.tsx'
 import { space } from '../../theme/tokens.ts'
+import { useIsDesk } from '../../theme/use-theme.ts'
 import { many } from '../bulk-operations/words.ts'
+import type { Found } from './queries.ts'
 import type { Reading, Search } from './use-search.ts'
 
 interface SearchFieldProps {
@@ -71,16 +73,26 @@ export function SearchField({ search, onOpen, searchRef }: SearchFieldProps) {
   )
 }
 
+interface ReadingsProps {
+  readonly search: Search
+  /** What the list of the chosen one has found: newer than the probe. Null: still loading. */
+  readonly listed: Found | null
+}
+
 /** The possible meanings of the line, and how many jobs each finds. */
-export function Readings({ search: { readings, chosen, choose } }: { readonly search: Search }) {
+export function Readings({ search: { readings, chosen, choose }, listed }: ReadingsProps) {
+  const isDesk = useIsDesk()
   if (readings.length < 2) return null
+  const isChosen = ({ words }: Reading) => words === chosen?.words
+  // Where not all are in sight, the chosen one comes first.
+  const shown = isDesk ? readings : [...readings].sort((a, b) => Number(isChosen(b)) - Number(isChosen(a)))
   return (
-    <Chips>
-      {readings.map((reading) => (
+    <Chips key={isDesk ? 'all' : chosen?.words}>
+      {shown.map((reading) => (
         <Chip
           key={reading.words}
-          label={labelOf(reading)}
-          isOn={reading.words === chosen?.words}
+          label={labelOf(isChosen(reading) && listed ? { ...reading, found: listed } : reading)}
+          isOn={isChosen(reading)}
           onPress={() => choose(reading)}
         />
       ))}

@@ -17,22 +17,21 @@ export interface SelectionBarProps {
   readonly onClose: () => void
 }
 
-/** Actions on the selection. */
+/** Actions on the selection: three in one row on a phone, and the one that cannot be undone away from them. */
 export function SelectionBar({ words, isNone, noun = 'jobs', onAct, onClose }: SelectionBarProps) {
-  const role = useLock()
-  const lock = role ?? (isNone ? `Select ${noun} first.` : null)
+  const unusable = { lock: useLock(), needs: isNone ? `Select ${noun} first.` : null }
   return (
     <ActionBar>
       <View style={styles.line}>
+        <IconButton icon="close" label="Stop selecting" onPress={onClose} />
         <Text variant="heading" role="status" style={styles.words}>
           {words}
         </Text>
-        <IconButton icon="close" label="Stop selecting" onPress={onClose} />
+        <IconButton icon="remove" label="Delete" color="text" {...unusable} onPress={() => onAct('delete')} />
       </View>
-      <Button label="Retry" icon="requeue" lock={lock} onPress={() => onAct('requeue')} />
-      <Button label="Run now" icon="runNow" lock={lock} onPress={() => onAct('run_now')} />
-      <Button label="Cancel" icon="cancel" lock={lock} onPress={() => onAct('cancel')} />
-      <IconButton icon="remove" label="Delete" color="text" lock={lock} onPress={() => onAct('delete')} />
+      <Button label="Retry" icon="requeue" {...unusable} onPress={() => onAct('requeue')} />
+      <Button label="Run now" icon="runNow" {...unusable} onPress={() => onAct('run_now')} />
+      <Button label="Cancel" icon="cancel" {...unusable} onPress={() => onAct('cancel')} />
     </ActionBar>
   )
 }

@@ -5,6 +5,7 @@ import { Row } from '../../components/ui/row.tsx'
 import { Sheet } from '../../components/ui/sheet.tsx'
 import { Text } from '../../components/ui/text.tsx'
 import { serverNow } from '../../lib/clock.ts'
+import { zoneName } from '../../lib/time-zone.ts'
 import { readTime, writeTime } from './time-text.ts'
 
 const HOUR_MS = 3_600_000
@@ -51,6 +52,9 @@ export function TimeSheet({ createdFrom, createdTo, onChange, onClose }: TimeShe
       onClose={onClose}
       footer={<Button label="Apply" variant="primary" wide onPress={apply} />}
     >
+      <Text variant="small" color="textMuted">
+        {`Times are in ${zoneName()}.`}
+      </Text>
       <Field
         label="From"
         placeholder="2026-11-18 03:12"

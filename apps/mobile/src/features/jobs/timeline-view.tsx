@@ -121,7 +121,7 @@ function lookOf(entry: Entry): Look {
     case 'replaced':
       return { title: 'Replaced by a newer enqueue', icon: 'requeue', tone: 'neutral' }
     case 'step':
-      return { title: `Step ${entry.name} finished`, icon: 'check', tone: 'neutral' }
+      return { title: `Step “${entry.name}” finished`, icon: 'check', tone: 'neutral' }
     case 'event':
       return { title: entry.type, icon: 'activity', tone: 'neutral' }
     case 'next':

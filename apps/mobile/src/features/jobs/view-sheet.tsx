@@ -30,7 +30,7 @@ export function ViewSheet({ onClose }: { readonly onClose: () => void }) {
             label={label}
             isOn={shown.includes(id)}
             onChange={(isOn) => setChosen(isOn ? [...shown, id] : shown.filter((each) => each !== id))}
-            lock={shown.length === 1 && shown.includes(id) ? 'A table needs one column.' : null}
+            needs={shown.length === 1 && shown.includes(id) ? 'A table needs one column.' : null}
           />
         ))}
       </View>

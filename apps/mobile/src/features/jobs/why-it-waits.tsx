@@ -1,5 +1,6 @@
 import { Text } from '../../components/ui/text.tsx'
 import { useRead } from '../../lib/api.tsx'
+import { unbroken } from '../../lib/format.ts'
 import { JobLink } from './job-link.tsx'
 import { explanation } from './queries.ts'
 import { Card, Section } from './section.tsx'
@@ -14,7 +15,7 @@ export function WhyItWaits({ job: { id, status } }: { readonly job: JobDetails }
     <Section title="Why is it waiting?">
       <Card>
         {data.reasons.map(({ kind, text }) => (
-          <Text key={`${kind} ${text}`}>{text}</Text>
+          <Text key={`${kind} ${text}`}>{unbroken(text)}</Text>
         ))}
         {data.waitsFor.map((parent) => (
           <JobLink key={parent.id} job={parent} />

@@ -44,7 +44,7 @@ export function NotificationSettings() {
         label={LABEL}
         help={WHAT_IT_IS}
         isOn={isOn}
-        lock={busy === 'turn' ? 'One moment…' : null}
+        needs={busy === 'turn' ? 'One moment…' : null}
         onChange={(next) => void turn(next)}
       />
       {problem !== null && (

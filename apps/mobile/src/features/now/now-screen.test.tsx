@@ -55,7 +55,8 @@ describe('Now', () => {
 
   it('shows every digit of a large number, and says when a limit is broken', async () => {
     const { screen } = await shown(trouble)
-    expect(await screen.findByLabelText(/^Backlog: 1.204.311, steady/)).toBeVisible()
+    expect(await screen.findByLabelText(/^Backlog: 1.204.311, steady, last 30.min$/)).toBeVisible()
+    expect(screen.getByLabelText(/^Failure rate: .*over 15.min · line 30.min$/)).toBeVisible()
     expect(screen.getByLabelText(/^Oldest waiting: \d+ .*over 5.min/)).toBeVisible()
   })
 
@@ -85,7 +86,7 @@ describe('Now', () => {
       },
     })
     fireEvent.press(await screen.findByLabelText('Resume alerts'))
-    expect(await screen.findByText('oncue resumed')).toBeVisible()
+    expect(await screen.findByText('“oncue” resumed')).toBeVisible()
     expect(resumed).toEqual(['oncue'])
     // An operator may not pause it again.
     expect(screen.queryByLabelText('Undo') !== null).toBe(role === 'admin')

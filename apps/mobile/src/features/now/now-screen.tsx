@@ -3,7 +3,7 @@ import { type ReactNode, useState } from 'react'
 import { StyleSheet, useWindowDimensions, View } from 'react-native'
 import { Page } from '../../components/shell/page.tsx'
 import { ReadState } from '../../components/shell/read-state.tsx'
-import { Button } from '../../components/ui/button.tsx'
+import { Button, Tight } from '../../components/ui/button.tsx'
 import { Icon } from '../../components/ui/icon.tsx'
 import { Text } from '../../components/ui/text.tsx'
 import { type Health, useIsOffline } from '../../lib/connection-provider.tsx'
@@ -84,6 +84,7 @@ function Sentence({ health }: { readonly health: Health }) {
   // The total may be over the limit while each queue ran too few jobs to judge.
   const isGoodSoFar = summary.level === 'good' && failureRate !== null
   const isOffline = useIsOffline()
+  const isPhone = !useIsWide()
   const { icon, tone } = isOffline ? UNKNOWN : LOOKS[isGoodSoFar ? 'warn' : summary.level]
   const text = isGoodSoFar ? failedInWords(failureRate) : summary.text
   const { ink, wash } = toneOf(colors, tone)
@@ -104,15 +105,18 @@ function Sentence({ health }: { readonly health: Health }) {
           </Text>
         )}
       </View>
-      {isSilent(health) && <EndSilence health={health} />}
-      {alerts.firing > 0 && (
-        <Button
-          label={`${count(alerts.firing, 'alert')} firing`}
-          icon="alerts"
-          onPress={() => router.navigate('/alerts')}
-        />
-      )}
-      {summary.level !== 'good' && <Summary health={health} />}
+      {/* On a phone in one row. */}
+      <Tight.Provider value={isPhone}>
+        {isSilent(health) && <EndSilence health={health} />}
+        {alerts.firing > 0 && (
+          <Button
+            label={`${count(alerts.firing, 'alert')} firing`}
+            icon="alerts"
+            onPress={() => router.navigate('/alerts')}
+          />
+        )}
+        {summary.level !== 'good' && <Summary health={health} />}
+      </Tight.Provider>
       <Spoken text={text} />
     </View>
   )
@@ -237,7 +241,8 @@ const styles = StyleSheet.create({
     padding: space.l,
     borderRadius: radius.l,
   },
-  words: { flex: 1, minWidth: 120, gap: 2 },
+  // Too wide for a button beside them on a phone: the words keep their place whatever the buttons say.
+  words: { flexGrow: 1, flexShrink: 1, flexBasis: 200, minWidth: 120, gap: 2 },
   sections: { gap: space.xl },
   columns: { flexDirection: 'row', gap: space.l },
   section: { flexGrow: 1, flexShrink: 1, flexBasis: 'auto', minWidth: 0 },

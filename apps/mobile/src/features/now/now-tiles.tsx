@@ -9,6 +9,9 @@ import { space } from '../../theme/tokens.ts'
 import { useIsLargeText, useIsWide } from '../../theme/use-theme.ts'
 import { trendOf } from './trend.ts'
 
+/** Of the sparklines, and of the words about them. */
+const WINDOW = 'last 30\u00a0min'
+
 /** Five numbers in five places that never change: oldest waiting, backlog, throughput, failure rate, workers. */
 export function NowTiles({ health }: { readonly health: Health }) {
   const router = useRouter()
@@ -26,6 +29,7 @@ export function NowTiles({ health }: { readonly health: Health }) {
           value={number(backlog.value)}
           trend={trendOf(backlog.spark)}
           spark={backlog.spark}
+          window={WINDOW}
           onPress={() => router.push({ pathname: '/jobs', params: { status: 'pending' } })}
         />
       </Place>
@@ -37,6 +41,7 @@ export function NowTiles({ health }: { readonly health: Health }) {
           trend={isStill ? 'no jobs finish' : trendOf(throughput.spark)}
           isBad={isStill}
           spark={throughput.spark}
+          window={'over 5\u00a0min · line 30\u00a0min'}
           onPress={() => router.push('/jobs')}
         />
       </Place>
@@ -47,6 +52,7 @@ export function NowTiles({ health }: { readonly health: Health }) {
           trend={failureTrend(health)}
           isBad={isFailing}
           spark={failureRate.spark}
+          window={'over 15\u00a0min · line 30\u00a0min'}
           threshold={thresholds.failureRate}
           onPress={() => router.navigate('/failures')}
         />
@@ -58,6 +64,7 @@ export function NowTiles({ health }: { readonly health: Health }) {
           trend={workersTrend(workers)}
           isBad={workers.alive === 0 || workers.missing > 0}
           spark={workers.spark}
+          window={WINDOW}
           onPress={() => router.push('/workers')}
         />
       </Place>
@@ -70,7 +77,7 @@ function OldestWaiting({ health, onPress }: { readonly health: Health; readonly 
   const now = useServerNow()
   const { oldestWaiting, thresholds } = health
   const limit = duration(thresholds.oldestWaitingSeconds * 1_000)
-  const tile = { label: 'Oldest waiting', spark: oldestWaiting.spark, onPress }
+  const tile = { label: 'Oldest waiting', spark: oldestWaiting.spark, window: WINDOW, onPress }
   const threshold = thresholds.oldestWaitingSeconds
   if (oldestWaiting.value === null)
     return <Tile {...tile} threshold={threshold} value="–" trend="nothing waiting" />

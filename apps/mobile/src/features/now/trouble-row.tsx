@@ -4,7 +4,7 @@ import { Sparkline } from '../../components/ui/sparkline.tsx'
 import { STATES, StateWord } from '../../components/ui/state-word.tsx'
 import { Text } from '../../components/ui/text.tsx'
 import { Age } from '../../components/ui/ticking.tsx'
-import { serverNow } from '../../lib/clock.ts'
+import { serverNow, useFrozenAt } from '../../lib/clock.ts'
 import type { Health } from '../../lib/connection-provider.tsx'
 import { age, count, percent } from '../../lib/format.ts'
 import { useOpen } from '../../lib/use-open.ts'
@@ -21,7 +21,8 @@ export function troubledOf(queues: readonly QueueHealth[]): readonly QueueHealth
 export function TroubleRow({ queue }: { readonly queue: QueueHealth }) {
   const open = useOpen('queue')
   const { oldestWaiting, waiting, state, failureRate, paused, spark } = queue
-  const since = oldestWaiting && `, oldest waits ${age(oldestWaiting, serverNow())}`
+  const now = useFrozenAt() ?? serverNow()
+  const since = oldestWaiting && `, oldest waits ${age(oldestWaiting, now)}`
   return (
     <Row
       label={`${queue.queue}: ${STATES[state].word}, ${count(waiting, 'job')} waiting${since ?? ''}`}

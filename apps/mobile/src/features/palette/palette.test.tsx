@@ -74,7 +74,7 @@ describe('the palette', () => {
     type('pause rep')
     expect(words()).toEqual(['Pause queue reports', 'Search jobs for “pause rep”'])
     press('Enter')
-    expect(await screen.findByText('reports paused')).toBeVisible()
+    expect(await screen.findByText('“reports” paused')).toBeVisible()
     expect(paused).toEqual(['reports'])
   })
 

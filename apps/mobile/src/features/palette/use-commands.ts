@@ -19,7 +19,7 @@ interface Asks {
 const THEMES = [
   ['light', 'Light theme'],
   ['dark', 'Dark theme'],
-  ['system', 'Theme of the system'],
+  ['system', 'System theme'],
 ] as const
 
 const ENQUEUE = 'Enqueue '

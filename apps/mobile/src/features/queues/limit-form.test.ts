@@ -41,7 +41,7 @@ it.each([
   { limit: { maxRunning: 0 }, words: 'limited to 0' },
   {
     limit: { maxRunning: 10, rate: { count: 100, intervalMs: 60_000 } },
-    words: 'at most 10 at once, at most 100\u202fstarts per 1\u202fmin',
+    words: 'at most 10 at once, at most 100\u00a0starts per 1\u00a0min',
   },
 ])('$words', ({ limit, words }) => {
   expect(limitInWords(limit)).toBe(words)

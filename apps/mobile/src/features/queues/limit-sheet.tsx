@@ -59,7 +59,7 @@ export function LimitSheet({ queue, limit, onClose }: LimitSheetProps) {
   return (
     <Sheet
       isOpen
-      title={`Limits of ${queue}`}
+      title={`Limits of “${queue}”`}
       onClose={onClose}
       footer={
         isDelicate ? (

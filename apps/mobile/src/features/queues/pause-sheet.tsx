@@ -23,7 +23,7 @@ export interface PauseSheetProps {
 export function PauseSheet({ queue, onChoose, onClose }: PauseSheetProps) {
   const now = serverNow()
   return (
-    <Sheet isOpen title={`Pause ${queue}`} onClose={onClose}>
+    <Sheet isOpen title={`Pause “${queue}”`} onClose={onClose}>
       <Text color="textMuted">Running jobs finish; no new ones start.</Text>
       {CHOICES.map(({ label, seconds }) => (
         <Row

@@ -79,12 +79,12 @@ export function QueueRow({ queue, onPress, onPause, onResume, isCurrent = false 
   )
 }
 
-/** "1,204 waiting · 10/20 running · 14 failed in 1 h". */
+/** "1,204 waiting · 10/20 running · 14 gave up in 1 h". */
 function numbersOf({ waiting, running, capacity, failedLastHour }: QueueHealth): string {
   const parts = [
     `${number(waiting)} waiting`,
     capacity === 0 && running === 0 ? 'no worker' : `${number(running)}/${number(capacity)} running`,
-    ...(failedLastHour > 0 ? [`${number(failedLastHour)} failed in 1 h`] : []),
+    ...(failedLastHour > 0 ? [`${number(failedLastHour)} gave up in 1 h`] : []),
   ]
   return parts.map((part) => part.replaceAll(' ', '\u00a0')).join(' · ')
 }

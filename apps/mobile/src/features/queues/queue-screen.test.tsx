@@ -36,6 +36,16 @@ describe('a queue', () => {
     expect(screen.getByLabelText('Oldest waiting: –, nothing waiting')).toBeVisible()
   })
 
+  it('has one number for the same jobs, in its tiles and in its chips', async () => {
+    const { screen } = await renderApp('/queues/mail', {
+      answers: { ...ANSWERS, ...healthWith({ waiting: 8, running: 2, capacity: 10 }) },
+    })
+    expect(await screen.findByLabelText(/^Waiting: 8, ready to run/)).toBeVisible()
+    expect(await screen.findByLabelText('Waiting 8')).toBeVisible()
+    expect(screen.getByLabelText('Running 2')).toBeVisible()
+    expect(screen.getByLabelText('Completed 52')).toBeVisible()
+  })
+
   it('does not judge a failure rate of a few runs', async () => {
     const few = { failureRate: 1, isRateJudged: false }
     const { screen } = await renderApp('/queues/mail', { answers: { ...ANSWERS, ...healthWith(few) } })
@@ -139,7 +149,7 @@ describe('a queue', () => {
       },
     })
     fireEvent.press(await screen.findByLabelText('Pause'))
-    expect(await screen.findByText('mail paused')).toBeVisible()
+    expect(await screen.findByText('“mail” paused')).toBeVisible()
     expect(screen.getByLabelText('Undo')).toBeVisible()
     expect(askedAnew).toBe(1)
   })
@@ -211,8 +221,18 @@ describe('a queue', () => {
     })
     expect(await screen.findByText(/^Paused by anna, 2.h/)).toBeVisible()
     fireEvent.press(screen.getByLabelText('Resume'))
-    expect(await screen.findByText('mail resumed')).toBeVisible()
+    expect(await screen.findByText('“mail” resumed')).toBeVisible()
     expect(resumed).toEqual(['mail'])
+  })
+
+  it('is not on time while it is paused, whatever waits', async () => {
+    const paused = { at: new Date(NOW.getTime() - 7_200_000), by: 'anna', until: null }
+    const oldestWaiting = new Date(NOW.getTime() - 30_000)
+    const { screen } = await renderApp('/queues/mail', {
+      answers: { ...ANSWERS, ...healthWith({ state: 'paused', paused, waiting: 2, oldestWaiting }) },
+    })
+    expect(await screen.findByLabelText(/^Oldest waiting: .*, paused$/)).toBeVisible()
+    expect(screen.queryByText('on time')).toBeNull()
   })
 
   it('is paused for a while, which is undone by resuming', async () => {
@@ -234,9 +254,9 @@ describe('a queue', () => {
     fireEvent.press(await screen.findByLabelText('Pause for…'))
     expect(await screen.findByLabelText('Pause: Until resumed')).toBeVisible()
     fireEvent.press(screen.getByLabelText('Pause: 15 minutes'))
-    expect(await screen.findByText(/^mail paused for 15.min$/)).toBeVisible()
+    expect(await screen.findByText(/^“mail” paused for 15.min$/)).toBeVisible()
     fireEvent.press(screen.getByLabelText('Undo'))
-    expect(await screen.findByText('mail resumed')).toBeVisible()
+    expect(await screen.findByText('“mail” resumed')).toBeVisible()
     expect(said).toEqual([{ queue: 'mail', forSeconds: 900 }, { queue: 'mail' }])
   })
 
@@ -257,7 +277,7 @@ describe('a queue', () => {
     })
     fireEvent.press(await screen.findByLabelText('Resume'))
     fireEvent.press(await screen.findByLabelText('Undo'))
-    expect(await screen.findByText(/^mail paused for /)).toBeVisible()
+    expect(await screen.findByText(/^“mail” paused for /)).toBeVisible()
     expect(again).toEqual([60])
   })
 

@@ -102,8 +102,8 @@ function Content({ queue, found, health }: ContentProps) {
         title="Nothing here now"
         text={
           health.others.queues > 0
-            ? `${queue} is not among the ${count(health.queues.length, 'queue')} with the most problems.`
-            : `No job waits in ${queue}, and no worker serves it.`
+            ? `“${queue}” is not among the ${count(health.queues.length, 'queue')} with the most problems.`
+            : `No job waits in “${queue}”, and no worker serves it.`
         }
       />
     )
@@ -169,6 +169,9 @@ const SHOWN = [
 /** How many jobs are in each state. A press lists them. */
 function StateChips({ queue }: { readonly queue: string }) {
   const router = useRouter()
+  const health = useHealth().data?.queues.find((each) => each.queue === queue)
+  // As in the tiles above, which are newer: the same thing has one number on a page.
+  const tiles = health && { waiting: health.waiting, processing: health.running }
   const read = useRead(queueStats(queue))
   return (
     <ReadState read={read} skeleton={<Skeleton height={36} />}>
@@ -177,7 +180,7 @@ function StateChips({ queue }: { readonly queue: string }) {
           {SHOWN.map((status) => (
             <Chip
               key={status}
-              label={`${STATES[status].word} ${number(stats[status])}`}
+              label={`${STATES[status].word} ${number({ ...stats, ...tiles }[status])}`}
               icon={STATES[status].icon}
               onPress={() => router.push({ pathname: '/jobs', params: { queue, status } })}
             />

@@ -22,7 +22,11 @@ export function QueueTiles({ queue, thresholds }: QueueTilesProps) {
   return (
     <View style={styles.tiles}>
       <Place>
-        <OldestTile since={queue.oldestWaiting} thresholdSeconds={thresholds.oldestWaitingSeconds} />
+        <OldestTile
+          since={queue.oldestWaiting}
+          thresholdSeconds={thresholds.oldestWaitingSeconds}
+          isPaused={queue.paused !== null}
+        />
       </Place>
       <Place>
         <Tile
@@ -38,7 +42,7 @@ export function QueueTiles({ queue, thresholds }: QueueTilesProps) {
           label="Throughput"
           value={rate(throughput)}
           unit="/min"
-          trend={'over 5\u202fmin'}
+          trend={'over 5\u00a0min'}
           spark={spark.throughput}
           size="small"
         />
@@ -71,17 +75,20 @@ export function QueueTiles({ queue, thresholds }: QueueTilesProps) {
 function OldestTile({
   since,
   thresholdSeconds,
+  isPaused,
 }: {
   readonly since: Date | null
   readonly thresholdSeconds: number
+  /** Its jobs wait on purpose: neither on time nor late. */
+  readonly isPaused: boolean
 }) {
   const now = useServerNow()
-  const isLate = since !== null && now - since.getTime() >= thresholdSeconds * 1_000
+  const isLate = !isPaused && since !== null && now - since.getTime() >= thresholdSeconds * 1_000
   return (
     <Tile
       label="Oldest waiting"
       value={since === null ? '–' : ageParts(since, now)}
-      trend={since === null ? 'nothing waiting' : isLate ? 'late' : 'on time'}
+      trend={since === null ? 'nothing waiting' : isPaused ? 'paused' : isLate ? 'late' : 'on time'}
       isBad={isLate}
       size="small"
     />
@@ -108,9 +115,9 @@ const isOverLimit = ({ failureRate, isRateJudged }: QueueHealth, limit: number) 
   isRateJudged && failureRate !== null && failureRate >= limit
 
 function failureTrend(queue: QueueHealth, limit: number): string {
-  if (queue.failureRate === null) return 'nothing ran in 15\u202fmin'
-  if (!queue.isRateJudged) return 'too few runs in 15\u202fmin'
-  return isOverLimit(queue, limit) ? `over ${percent(limit)} in 15\u202fmin` : 'over 15\u202fmin'
+  if (queue.failureRate === null) return 'nothing ran in 15\u00a0min'
+  if (!queue.isRateJudged) return 'too few runs in 15\u00a0min'
+  return isOverLimit(queue, limit) ? `over ${percent(limit)} in 15\u00a0min` : 'over 15\u00a0min'
 }
 
 /** The width of a window in which all five fit beside the list of queues. */

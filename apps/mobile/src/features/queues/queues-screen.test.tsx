@@ -14,7 +14,7 @@ describe('Queues', () => {
     const { screen } = await renderApp('/queues', {
       answers: { 'health.get': () => healthOf({ queues: [mail] }) },
     })
-    const row = /^mail, Late, 1.204.waiting · 10\/20.running · 14.failed.in.1.h, oldest waits 12.min/
+    const row = /^mail, Late, 1.204.waiting · 10\/20.running · 14.gave.up.in.1.h, oldest waits 12.min/
     expect(await screen.findByLabelText(row)).toBeVisible()
   })
 
@@ -60,9 +60,9 @@ describe('Queues', () => {
       },
     })
     fireEvent.press(await screen.findByLabelText('Pause mail'))
-    expect(await screen.findByText('mail paused')).toBeVisible()
+    expect(await screen.findByText('“mail” paused')).toBeVisible()
     fireEvent.press(screen.getByLabelText('Undo'))
-    expect(await screen.findByText('mail resumed')).toBeVisible()
+    expect(await screen.findByText('“mail” resumed')).toBeVisible()
     expect(done).toEqual(['pause mail', 'resume mail'])
   })
 

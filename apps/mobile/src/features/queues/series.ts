@@ -9,7 +9,7 @@ const MINUTE_MS = 60_000
 /** About as many points as a chart can show. */
 export const SPANS = {
   '1h': { label: '1 h', minutes: 60, stepMinutes: 1, per: 'per minute' },
-  '24h': { label: '24 h', minutes: 24 * 60, stepMinutes: 10, per: 'per 10\u202fmin' },
+  '24h': { label: '24 h', minutes: 24 * 60, stepMinutes: 10, per: 'per 10\u00a0min' },
 } as const
 
 export type SpanName = keyof typeof SPANS

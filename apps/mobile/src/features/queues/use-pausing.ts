@@ -34,7 +34,7 @@ export function usePausing() {
       felt('done')
       const undo = () => void run({ ...change, isPaused: !isPaused }, false)
       const forHowLong = isPaused && until ? ` for ${duration(secondsUntil(until) * 1_000)}` : ''
-      const text = `${queue} ${isPaused ? `paused${forHowLong}` : 'resumed'}`
+      const text = isPaused ? `“${queue}” paused${forHowLong}` : `“${queue}” resumed`
       toast.show({ text, icon: isPaused ? 'pause' : 'resume', ...(canUndo && { undo }) })
     } catch (error) {
       felt('refused')

@@ -1,6 +1,7 @@
 import type { ReactNode } from 'react'
 import { Text } from '../../components/ui/text.tsx'
 import { useRead } from '../../lib/api.tsx'
+import { unbroken } from '../../lib/format.ts'
 import { Card, Section } from '../jobs/section.tsx'
 import { queueExplanation } from './queries.ts'
 
@@ -15,7 +16,7 @@ export interface WhyQueueWaitsProps {
 export function WhyQueueWaits({ queue, isWaiting, pace }: WhyQueueWaitsProps) {
   const { data } = useRead(queueExplanation(queue, isWaiting))
   if (!isWaiting) return null
-  const drain = data?.drain?.withSlots ? data.drain.text : pace
+  const drain = data?.drain?.withSlots ? unbroken(data.drain.text) : pace
   return (
     <>
       {drain && <Text color="textMuted">{drain}</Text>}
@@ -23,7 +24,7 @@ export function WhyQueueWaits({ queue, isWaiting, pace }: WhyQueueWaitsProps) {
         <Section title="Why are jobs waiting?">
           <Card>
             {data.reasons.map(({ kind, text }) => (
-              <Text key={`${kind} ${text}`}>{text}</Text>
+              <Text key={`${kind} ${text}`}>{unbroken(text)}</Text>
             ))}
           </Card>
         </Section>

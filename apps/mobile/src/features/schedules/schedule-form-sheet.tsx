@@ -71,7 +71,7 @@ export function ScheduleFormSheet({ schedule, taken, onClose, onSaved }: Schedul
       felt('done')
       onSaved(name)
       const next = nextAt ? `, next ${until(nextAt, serverNow())}` : ''
-      toast.show({ text: `${name} saved${next}`, icon: 'check' })
+      toast.show({ text: `“${name}” saved${next}`, icon: 'check' })
     } catch (error) {
       felt('refused')
       const field = fieldOf(error)
@@ -96,7 +96,7 @@ export function ScheduleFormSheet({ schedule, taken, onClose, onSaved }: Schedul
   return (
     <Sheet
       isOpen
-      title={schedule ? `Edit ${schedule.name}` : 'New schedule'}
+      title={schedule ? `Edit “${schedule.name}”` : 'New schedule'}
       onClose={onClose}
       footer={
         isDelicate ? (

@@ -102,7 +102,7 @@ function Changes({ name, lock, onEdit, onClose }: ChangesProps) {
       await removing.run(null)
       felt('done')
       onClose()
-      toast.show({ text: `${name} removed`, icon: 'check' })
+      toast.show({ text: `“${name}” removed`, icon: 'check' })
     } catch (error) {
       felt('refused')
       toast.show({ text: describeProblem(error).text, icon: 'warn' })
@@ -147,7 +147,7 @@ function RunNow({ schedule: { name, topic }, onClose }: Omit<ScheduleSheetProps,
   return (
     <Sheet
       isOpen
-      title={`Run ${name} now?`}
+      title={`Run “${name}” now?`}
       onClose={onClose}
       footer={
         isDelicate && !run.isRunning ? (
@@ -164,7 +164,7 @@ function RunNow({ schedule: { name, topic }, onClose }: Omit<ScheduleSheetProps,
       }
     >
       <EnvironmentBadge />
-      <Text>{`Enqueues one extra ${topic} job.`}</Text>
+      <Text>{`Enqueues one extra “${topic}” job.`}</Text>
     </Sheet>
   )
 }

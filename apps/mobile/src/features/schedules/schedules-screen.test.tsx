@@ -66,7 +66,7 @@ describe('Schedules', () => {
     })
     fireEvent.press(await screen.findByLabelText(/^nightly/))
     fireEvent.press(await screen.findByLabelText('Pause'))
-    expect(await screen.findByText('nightly paused')).toBeVisible()
+    expect(await screen.findByText('“nightly” paused')).toBeVisible()
     expect(await screen.findByLabelText(/^nightly, .*, paused/)).toBeVisible()
     fireEvent.press(screen.getByLabelText('Undo'))
     await waitFor(() => expect(said).toEqual(['pause nightly', 'resume nightly']))
@@ -85,7 +85,7 @@ describe('Schedules', () => {
     })
     fireEvent.press(await screen.findByLabelText(/^nightly/))
     fireEvent.press(await screen.findByLabelText('Run now…'))
-    expect(await screen.findByText('Run nightly now?')).toBeVisible()
+    expect(await screen.findByText('Run “nightly” now?')).toBeVisible()
     fireEvent.press(await screen.findByLabelText('Run it now'))
     await waitFor(() => expect(app.getPathname()).toBe(`/jobs/${JOB}`))
   })
@@ -162,7 +162,7 @@ describe('Schedules', () => {
     fireEvent.changeText(screen.getByLabelText('Cron'), '0 9 * * *')
     expect(screen.getByText('every day at 09:00')).toBeVisible()
     fireEvent.press(screen.getByLabelText('Save'))
-    expect(await screen.findByText(/^mornings saved, next in /)).toBeVisible()
+    expect(await screen.findByText(/^“mornings” saved, next in /)).toBeVisible()
     expect(screen.getByText('Next runs')).toBeVisible()
     const wanted = { name: 'mornings', timezone: 'UTC', topic: 'mail_digest', payload: {}, missed: 'skip' }
     expect(saved).toEqual([
@@ -199,7 +199,7 @@ describe('Schedules', () => {
     fireEvent.changeText(await screen.findByLabelText('Payload, as JSON'), '{"a":1}')
     fireEvent.press(screen.getByLabelText('Run all'))
     fireEvent.press(screen.getByLabelText('Save'))
-    expect(await screen.findByText(/^nightly saved/)).toBeVisible()
+    expect(await screen.findByText(/^“nightly” saved/)).toBeVisible()
     expect(saved).toMatchObject([{ name: 'nightly', payload: { a: 1 }, missed: 'all', options }])
   })
 
@@ -219,7 +219,7 @@ describe('Schedules', () => {
     fireEvent.press(button)
     await act(() => jest.advanceTimersByTimeAsync(1_100))
     fireEvent.press(button)
-    expect(await screen.findByText('nightly removed')).toBeVisible()
+    expect(await screen.findByText('“nightly” removed')).toBeVisible()
     expect(await screen.findByText('No schedules')).toBeVisible()
   })
 

@@ -6,9 +6,9 @@ import { Button } from '../../components/ui/button.tsx'
 import { Row } from '../../components/ui/row.tsx'
 import { StateWord } from '../../components/ui/state-word.tsx'
 import { Text } from '../../components/ui/text.tsx'
-import { Ago } from '../../components/ui/ticking.tsx'
+import { Ago, Until } from '../../components/ui/ticking.tsx'
 import { useLock, useRead } from '../../lib/api.tsx'
-import { serverNow, useServerNow } from '../../lib/clock.ts'
+import { serverNow } from '../../lib/clock.ts'
 import { ago, until } from '../../lib/format.ts'
 import { space } from '../../theme/tokens.ts'
 import { cronInWords } from './cron-words.ts'
@@ -117,10 +117,6 @@ function ScheduleRow({ schedule, onPress }: { readonly schedule: Schedule; reado
       </Text>
     </Row>
   )
-}
-
-function Until({ to }: { readonly to: Date }) {
-  return until(to, useServerNow())
 }
 
 const styles = StyleSheet.create({ next: { alignItems: 'flex-end', paddingLeft: space.s } })

@@ -17,7 +17,7 @@ export function useScheduleActs() {
       felt('done')
       if (isUndo) return
       toast.show({
-        ...{ text: `${name} ${isOn ? 'resumed' : 'paused'}`, icon: isOn ? 'resume' : 'pause' },
+        ...{ text: `“${name}” ${isOn ? 'resumed' : 'paused'}`, icon: isOn ? 'resume' : 'pause' },
         undo: () => void turn(name, !isOn, true),
       })
     } catch (error) {

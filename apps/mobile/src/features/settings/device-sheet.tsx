@@ -1,4 +1,5 @@
 import { useState } from 'react'
+import { StyleSheet, View } from 'react-native'
 import { Button } from '../../components/ui/button.tsx'
 import { describeProblem } from '../../components/ui/describe-problem.ts'
 import { Fact } from '../../components/ui/fact.tsx'
@@ -8,10 +9,13 @@ import { Sheet } from '../../components/ui/sheet.tsx'
 import { Text } from '../../components/ui/text.tsx'
 import { useToast } from '../../components/ui/toast.tsx'
 import { useAct, useLock } from '../../lib/api.tsx'
-import { count, moment } from '../../lib/format.ts'
+import { serverNow } from '../../lib/clock.ts'
+import { count, momentWithYear } from '../../lib/format.ts'
 import { felt } from '../../lib/haptics.ts'
 import type { Me } from '../../lib/probe.ts'
 import { useSignedIn } from '../../lib/session.ts'
+import { space } from '../../theme/tokens.ts'
+import { useTheme } from '../../theme/use-theme.ts'
 import type { Device } from './queries.ts'
 
 const TOUCHES = ['devices.list']
@@ -27,6 +31,7 @@ export interface DeviceSheetProps {
 export function DeviceSheet({ device, devices, onClose }: DeviceSheetProps) {
   const { id, role, created, createdBy, maker, lastUsed, isThis, push } = device
   const toast = useToast()
+  const { colors } = useTheme()
   // Only an admin may change a device with the admin role.
   const lock = useLock(role === 'admin' ? 'admin' : 'act')
   const tokenLock = useLock('admin')
@@ -73,27 +78,31 @@ export function DeviceSheet({ device, devices, onClose }: DeviceSheetProps) {
           )}
           {lock === null ? (
             <HoldButton
-              label={isThis ? 'Hold to revoke this device' : `Hold to revoke the device ${device.name}`}
+              label={isThis ? 'Hold to revoke this device' : `Hold to revoke the device “${device.name}”`}
               variant="danger"
-              onConfirm={() => void done(() => revoke.run(null), `${device.name} revoked`)}
+              onConfirm={() => void done(() => revoke.run(null), `“${device.name}” revoked`)}
             />
           ) : (
             <Button wide label="Revoke" lock={lock} onPress={() => {}} />
           )}
           {maker?.kind === 'token' && tokenLock === null && (
-            <>
+            <View
+              role="group"
+              aria-label={`The token ${maker.name}`}
+              style={[styles.token, { borderTopColor: colors.line }]}
+            >
               {ownEnd !== null && <Text color="bad">{ownEnd}</Text>}
               <HoldButton
-                label={`Hold to revoke the token ${maker.name} and its devices`}
+                label={`Hold to revoke the token “${maker.name}” and its devices`}
                 variant="danger"
                 onConfirm={() =>
                   void done(
                     () => revokeToken.run(maker.id),
-                    (ended) => `The token ${maker.name} and ${count(ended.devices, 'device')} revoked`,
+                    (ended) => `The token “${maker.name}” and ${count(ended.devices, 'device')} revoked`,
                   )
                 }
               />
-            </>
+            </View>
           )}
         </>
       }
@@ -109,7 +118,7 @@ export function DeviceSheet({ device, devices, onClose }: DeviceSheetProps) {
       />
       <Fact name="Role" value={role} />
       <Fact name="Paired" value={`${moment(created)}${createdBy ? ` by ${createdBy}` : ''}`} />
-      {maker && <Fact name="Depends on" value={`the ${maker.kind} ${maker.name}`} />}
+      {maker && <Fact name="Depends on" value={`the ${maker.kind} “${maker.name}”`} />}
       <Fact name="Last used" value={lastUsed ? moment(lastUsed) : 'never'} />
       <Fact name="Expires" value={endInWords(device)} />
       <Fact name="Notifications" value={pushInWords(push)} />
@@ -146,9 +155,22 @@ function endInWords({ expiresAt, idleUntil }: Device): string {
   return idleUntil ? `${moment(idleUntil)}, unless it is used before then` : 'when it is revoked'
 }
 
+/** A device lives for months: its dates may be of another year. */
+const moment = (at: Date) => momentWithYear(at, serverNow())
+
 function pushInWords(push: Device['push']): string {
   if (!push) return 'off'
   if (push.failingSince)
     return `failing since ${moment(push.failingSince)}${push.lastError ? `: ${push.lastError}` : ''}`
   return push.lastDelivered ? `on, last delivered ${moment(push.lastDelivered)}` : 'on, none sent yet'
 }
+
+const styles = StyleSheet.create({
+  // A line and more room than between the buttons above: what is said here is about the token alone.
+  token: {
+    gap: space.s,
+    marginTop: space.l,
+    paddingTop: space.l,
+    borderTopWidth: StyleSheet.hairlineWidth,
+  },
+})

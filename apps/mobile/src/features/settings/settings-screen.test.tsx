@@ -1,10 +1,10 @@
 import type { TestAnswers } from '@oncue/sdk/testing'
 import AsyncStorage from '@react-native-async-storage/async-storage'
 import { router } from 'expo-router'
-import { act, fireEvent, waitFor } from 'expo-router/testing-library'
+import { act, fireEvent, waitFor, within } from 'expo-router/testing-library'
 import { deviceOf } from '../../testing/admin.ts'
 import { minutesAgo } from '../../testing/alerts.ts'
-import { healthOf, queueOf } from '../../testing/health.ts'
+import { healthOf, NOW, queueOf } from '../../testing/health.ts'
 import { offline, renderApp } from '../../testing/render-app.tsx'
 
 const ID = '0199a000-0000-7000-8000-00000000000d'
@@ -102,14 +102,14 @@ describe('Devices', () => {
     }
     const { screen } = await renderApp('/settings', { answers })
     fireEvent.press(await screen.findByLabelText(/^Pixel/))
-    expect(await screen.findByText('the token laptop of ada')).toBeVisible()
+    expect(await screen.findByText('the token “laptop of ada”')).toBeVisible()
     expect(screen.queryByText(/you will be signed out/)).toBeNull()
-    const button = screen.getByLabelText('Hold to revoke the token laptop of ada and its devices')
+    const button = screen.getByLabelText('Hold to revoke the token “laptop of ada” and its devices')
     fireEvent.press(button)
     await act(() => jest.advanceTimersByTimeAsync(1_100))
     fireEvent.press(button)
     await waitFor(() => expect(revoked).toEqual([{ id: 't1' }]))
-    expect(await screen.findByText(/^The token laptop of ada and 3.devices revoked/)).toBeVisible()
+    expect(await screen.findByText(/^The token “laptop of ada” and 3.devices revoked/)).toBeVisible()
   })
 
   it.each([
@@ -125,9 +125,31 @@ describe('Devices', () => {
     })
     fireEvent.press(await screen.findByLabelText(/^Tablet/))
     const warning = await screen.findByText(/you will be signed out/)
-    expect(warning.props.children.replaceAll('\u202f', ' ')).toBe(
+    expect(warning.props.children.replaceAll('\u00a0', ' ')).toBe(
       `You are signed in ${how}: you will be signed out. Revokes ${others.length + 1} devices.`,
     )
+    // Beside the button that it is about, and apart from the one that revokes the device.
+    const token = within(screen.getByLabelText('The token ada'))
+    expect(token.getByText(/you will be signed out/)).toBeVisible()
+    expect(token.getByLabelText('Hold to revoke the token “ada” and its devices')).toBeVisible()
+    expect(token.queryByLabelText('Hold to revoke the device “Tablet”')).toBeNull()
+    expect(screen.getByLabelText('Hold to revoke the device “Tablet”')).toBeVisible()
+  })
+
+  it('have dates with the year where it is another one', async () => {
+    const dates = {
+      created: new Date('2024-03-01T11:00:00Z'),
+      lastUsed: NOW,
+      expiresAt: new Date('2027-02-14T11:00:00Z'),
+      idleUntil: null,
+    }
+    const { screen } = await renderApp('/settings', {
+      answers: { 'devices.list': () => [deviceOf(ID, dates)] },
+    })
+    fireEvent.press(await screen.findByLabelText(/^Pixel/))
+    expect(await screen.findByText(/^1 Mar 2024, 12:00:00.UTC\+1 by ada$/)).toBeVisible()
+    expect(screen.getByText(/^14 Feb 2027, 12:00:00.UTC\+1$/)).toBeVisible()
+    expect(screen.getByText(/^16 Nov, 04:12:00.UTC\+1$/)).toBeVisible()
   })
 
   it('of a higher role are locked, with the reason', async () => {
@@ -148,7 +170,7 @@ describe('Devices', () => {
       answers: { 'devices.list': () => [deviceOf(ID)] },
     })
     fireEvent.press(await screen.findByLabelText(/^Pixel/))
-    expect(await screen.findByLabelText('Hold to revoke the device Pixel')).toBeVisible()
+    expect(await screen.findByLabelText('Hold to revoke the device “Pixel”')).toBeVisible()
     expect(screen.getByText('Depends on')).toBeVisible()
     expect(screen.getByText('Expires')).toBeVisible()
     expect(screen.queryByLabelText(/revoke the token/)).toBeNull()

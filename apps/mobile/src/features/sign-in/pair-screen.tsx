@@ -103,7 +103,7 @@ export function PairScreen() {
           variant="primary"
           label="Pair"
           isBusy={isBusy}
-          lock={refused ?? (name.trim() === '' ? 'Enter a name for the device.' : null)}
+          needs={refused ?? (name.trim() === '' ? 'Enter a name for the device.' : null)}
           onPress={() => void pair()}
         />
         {isTyped && (

@@ -118,7 +118,7 @@ function Secret({ token, onClose }: { readonly token: CreatedToken; readonly onC
   return (
     <Sheet
       isOpen
-      title={`Token ${token.name}`}
+      title={`Token “${token.name}”`}
       onClose={onClose}
       footer={
         <>

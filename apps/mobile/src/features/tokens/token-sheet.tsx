@@ -34,7 +34,7 @@ export function TokenSheet({ token, onClose }: TokenSheetProps) {
       felt('done')
       onClose()
       toast.show({
-        text: `${name}${devices > 0 ? ` and ${count(devices, 'device')}` : ''} revoked`,
+        text: `“${name}”${devices > 0 ? ` and ${count(devices, 'device')}` : ''} revoked`,
         icon: 'check',
       })
     } catch (error) {

@@ -58,7 +58,7 @@ describe('Tokens', () => {
     fireEvent.press(button)
     await act(() => jest.advanceTimersByTimeAsync(1_100))
     fireEvent.press(button)
-    expect(await screen.findByText('shop-api revoked')).toBeVisible()
+    expect(await screen.findByText('“shop-api” revoked')).toBeVisible()
     expect(revoked).toEqual([{ id: 'lonely' }])
   })
 
@@ -80,7 +80,7 @@ describe('Tokens', () => {
     fireEvent.press(button)
     await act(() => jest.advanceTimersByTimeAsync(1_100))
     fireEvent.press(button)
-    expect(await screen.findByText(/^shop-api and 2.devices revoked$/)).toBeVisible()
+    expect(await screen.findByText(/^“shop-api” and 2.devices revoked$/)).toBeVisible()
     expect(revoked).toEqual([{ id: 'token' }])
   })
 

@@ -93,7 +93,7 @@ export function EnqueueSheet({ topic, onClose }: EnqueueSheetProps) {
   return (
     <Sheet
       isOpen
-      title={`Enqueue ${topic.topic}`}
+      title={`Enqueue “${topic.topic}”`}
       onClose={onClose}
       footer={
         isDelicate ? (

@@ -33,7 +33,7 @@ export function TopicScreen({ topic }: { readonly topic: string }) {
           found ? (
             <Content topic={found} />
           ) : (
-            <EmptyState icon="topics" title="No such topic" text={`No worker has announced ${topic}.`} />
+            <EmptyState icon="topics" title="No such topic" text={`No worker has announced “${topic}”.`} />
           )
         }
       </ReadState>

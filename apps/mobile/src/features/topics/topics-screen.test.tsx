@@ -38,6 +38,6 @@ describe('Topics', () => {
 
   it('say that one is not known, and that there are none', async () => {
     const { screen } = await renderApp('/topics/nothing', { answers: { 'topics.list': () => [] } })
-    expect(await screen.findByText('No worker has announced nothing.')).toBeVisible()
+    expect(await screen.findByText('No worker has announced “nothing”.')).toBeVisible()
   })
 })

@@ -21,7 +21,7 @@ describe('workers', () => {
 
   it('say what became of what they held', () => {
     const held = (released: number, failed: number) =>
-      heldInWords({ at: at(4), how: 'lost', released, failed }).replaceAll(/[\u00a0\u202f]/g, ' ')
+      heldInWords({ at: at(4), how: 'lost', released, failed }).replaceAll('\u00a0', ' ')
     expect(held(0, 0)).toBe('no jobs')
     expect(held(2, 1)).toBe('3 jobs: 2 put back, 1 ended')
     expect(held(1, 0)).toBe('1 job: 1 put back')
@@ -34,7 +34,7 @@ describe('workers', () => {
 
   it('are summed up by those that are alive', () => {
     const workers = [workerOf('a'), workerOf('b'), workerOf('c', { missingSince: at(4) })]
-    expect(summaryOf(workers, NOW).replaceAll('\u202f', ' ')).toBe(
+    expect(summaryOf(workers, NOW).replaceAll('\u00a0', ' ')).toBe(
       '2 alive, 1 missing · 6 of 20 slots in use',
     )
   })

@@ -9,7 +9,7 @@ import { type StateName, StateWord } from '../../components/ui/state-word.tsx'
 import { Text } from '../../components/ui/text.tsx'
 import { Age, Ago } from '../../components/ui/ticking.tsx'
 import { useRead } from '../../lib/api.tsx'
-import { serverNow } from '../../lib/clock.ts'
+import { serverNow, useFrozenAt } from '../../lib/clock.ts'
 import { moment, number, shortId } from '../../lib/format.ts'
 import { useOpen } from '../../lib/use-open.ts'
 import { space } from '../../theme/tokens.ts'
@@ -34,7 +34,8 @@ export function WorkerScreen({ workerId }: { readonly workerId: string }) {
 }
 
 function Shown({ worker }: { readonly worker: WorkerDetails }) {
-  const { pid, version, startedAt, lastBeat, queues, topics, service, running, concurrency, ended } = worker
+  const { id, pid, version, startedAt, lastBeat, queues, topics, service, running, concurrency, ended } =
+    worker
   return (
     <>
       <View style={styles.content}>
@@ -46,13 +47,14 @@ function Shown({ worker }: { readonly worker: WorkerDetails }) {
           {!ended && <Fact name="Slots" value={`${number(running)} of ${number(concurrency)} in use`} />}
           <Fact name="Last heartbeat" value={<At time={lastBeat} />} />
           <Fact name="Started" value={<At time={startedAt} />} />
+          <Fact name="Id" value={shortId(id)} />
           <Fact name="Process" value={String(pid)} />
           <Fact name="Version" value={version} />
           {service !== null && <Fact name="Service" value={service} />}
         </View>
         <Names title="Queues" names={queues} param="queue" />
         {topics && topics.length > 0 && <Names title="Topics" names={topics} param="topic" />}
-        <Heading>{ended ? 'What it held' : 'Runs now'}</Heading>
+        <Heading>{ended ? 'What it held' : 'Running now'}</Heading>
       </View>
       <Runs worker={worker} />
     </>
@@ -60,9 +62,15 @@ function Shown({ worker }: { readonly worker: WorkerDetails }) {
 }
 
 function At({ time }: { readonly time: Date }) {
+  const isFrozen = useFrozenAt() !== null
   return (
     <Text>
-      {moment(time)}, <Ago from={time} />
+      {moment(time)}
+      {!isFrozen && (
+        <>
+          , <Ago from={time} />
+        </>
+      )}
     </Text>
   )
 }

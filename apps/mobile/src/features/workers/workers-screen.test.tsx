@@ -20,6 +20,24 @@ describe('Workers', () => {
     )
   })
 
+  it('names each worker as its jobs do, by the end of its id', async () => {
+    const id = '01900000-0000-7000-8000-0000553caffb'
+    const ended = { at: minutesAgo(3), how: 'stopped', released: 0, failed: 0 } as const
+    const { screen } = await renderApp('/workers', {
+      answers: {
+        'workers.list': (input) =>
+          input?.ended
+            ? [workerOf('a1', { id }), workerOf('c3', { id: id.replace('553', '664'), ended })]
+            : [workerOf('a1', { id })],
+      },
+    })
+    expect(await screen.findByText(/^worker …553caffb · process 4711/)).toBeVisible()
+    expect(screen.getByLabelText(/^a1, .*, worker …553caffb$/)).toBeVisible()
+    fireEvent.press(screen.getByLabelText('Show ended'))
+    expect(await screen.findByText(/^worker …664caffb · process 4711/)).toBeVisible()
+    expect(screen.getByLabelText(/^c3, .*, worker …664caffb$/)).toBeVisible()
+  })
+
   it('says when several versions run side by side', async () => {
     const { screen } = await renderApp('/workers', {
       answers: { 'workers.list': () => [workerOf('a1'), workerOf('b2', { version: '1.3.0' })] },
@@ -49,7 +67,9 @@ describe('Workers', () => {
     expect(screen.queryByLabelText(/^c3, /)).toBeNull()
     fireEvent.press(screen.getByLabelText('Show ended'))
     expect(
-      await screen.findByLabelText(/^c3, process 4711, lost .* ago, held 3.jobs: 2 put back, 1 ended$/),
+      await screen.findByLabelText(
+        /^c3, process 4711, lost .* ago, held 3.jobs: 2 put back, 1 ended, worker c3$/,
+      ),
     ).toBeVisible()
     expect(screen.getByText(/1 alive · 3 of 10.slots in use/)).toBeVisible()
   })
@@ -79,10 +99,18 @@ describe('A worker', () => {
     })
     expect(await screen.findByText('worker-1')).toBeVisible()
     expect(screen.getByText('3 of 10 in use')).toBeVisible()
-    expect(screen.getByText('Runs now')).toBeVisible()
+    expect(screen.getByText('Running now')).toBeVisible()
     expect(screen.getByText('shop')).toBeVisible()
     fireEvent.press(screen.getByLabelText(/^Job 0190.*, mail_digest, running$/))
     await waitFor(() => expect(app.getPathname()).toBe(`/jobs/${run.id}`))
+  })
+
+  it('is named as its jobs name it, by the end of its id', async () => {
+    const id = '01900000-0000-7000-8000-0000553caffb'
+    const { screen } = await renderApp(`/workers/${id}`, {
+      answers: { 'workers.get': () => ({ ...details, id, runs: [] }) },
+    })
+    expect(await screen.findByText('…553caffb')).toBeVisible()
   })
 
   it('that was lost says what it held and what became of it', async () => {

@@ -10,7 +10,7 @@ import { Text } from '../../components/ui/text.tsx'
 import { Age, Ago } from '../../components/ui/ticking.tsx'
 import { useRead } from '../../lib/api.tsx'
 import { serverNow } from '../../lib/clock.ts'
-import { age, ago, number } from '../../lib/format.ts'
+import { age, ago, number, shortId } from '../../lib/format.ts'
 import { useOpen } from '../../lib/use-open.ts'
 import { space } from '../../theme/tokens.ts'
 import { everyWorker, type Worker, workerList } from './queries.ts'
@@ -94,13 +94,16 @@ function WorkerRow({ worker, ...press }: WorkerRowProps) {
 }
 
 function EndedRow({
-  worker: { host, pid, queues, version },
+  worker: { id, host, pid, queues, version },
   ended,
   ...press
 }: WorkerRowProps & { readonly ended: NonNullable<Worker['ended']> }) {
   const held = ended.how === 'lost' ? `held ${heldInWords(ended)}` : 'held no jobs'
   return (
-    <Row label={`${host}, process ${pid}, ${ended.how} ${ago(ended.at, serverNow())}, ${held}`} {...press}>
+    <Row
+      label={`${host}, process ${pid}, ${ended.how} ${ago(ended.at, serverNow())}, ${held}, worker ${shortId(id)}`}
+      {...press}
+    >
       <View style={styles.head}>
         <StateWord state={ended.how} />
         <Text variant="small" color="textMuted">
@@ -114,19 +117,19 @@ function EndedRow({
         {queues.join(', ')}
       </Text>
       <Text variant="small" color="textMuted">
-        {`process ${pid} · version ${version}${ended.how === 'lost' ? ` · ${held}` : ''}`}
+        {`worker ${shortId(id)} · process ${pid} · version ${version}${ended.how === 'lost' ? ` · ${held}` : ''}`}
       </Text>
     </Row>
   )
 }
 
 function LiveRow({ worker, ...press }: WorkerRowProps) {
-  const { host, pid, queues, running, concurrency, version, startedAt, lastBeat } = worker
+  const { id, host, pid, queues, running, concurrency, version, startedAt, lastBeat } = worker
   const gone = missingSince(worker, serverNow())
   const state = gone ? `missing for ${age(gone, serverNow())}` : 'alive'
   return (
     <Row
-      label={`${host}, process ${pid}, ${state}, ${running} of ${concurrency} slots in use, queues ${queues.join(', ')}`}
+      label={`${host}, process ${pid}, ${state}, ${running} of ${concurrency} slots in use, queues ${queues.join(', ')}, worker ${shortId(id)}`}
       {...press}
       trailing={
         <View style={styles.load}>
@@ -151,7 +154,7 @@ function LiveRow({ worker, ...press }: WorkerRowProps) {
         {queues.join(', ')}
       </Text>
       <Text variant="small" color="textMuted">
-        {`process ${pid} · version ${version} · up `}
+        {`worker ${shortId(id)} · process ${pid} · version ${version} · up `}
         <Age from={startedAt} />
       </Text>
     </Row>
