@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { type JobError, prepareJob } from '@oncue/core'
 import { prepareOwnJob } from '@oncue/core/internal'
 import type { AlertKind } from '@oncue/core/wire'
-import { type AlertEpisode, openStore, type Store } from '@oncue/db'
+import { type AlertEpisode, openStore, type Settlement, type Store } from '@oncue/db'
 import { type Control, openControl } from '@oncue/db/control'
 import { silentLogger } from '@oncue/runtime'
 import { eventually, Gate } from '@oncue/testing'
@@ -90,12 +90,15 @@ class Scene {
     return this.store.enqueue(Array.from({ length: count }, () => prepareJob('mail', {}, { queue: 'mail' })))
   }
 
-  async run(kind: 'complete' | 'fail', error = ERROR): Promise<void> {
+  async run(kind: 'complete' | 'fail' | 'retry', error = ERROR): Promise<void> {
     const { jobs } = await this.store.claim({
       ...{ queues: ['mail'], limit: 100, worker: WORKER.id, leaseMs: MINUTE },
     })
     await this.store.settle(
-      jobs.map(({ id, run }) => (kind === 'fail' ? { id, run, kind, error } : { id, run, kind })),
+      jobs.map(({ id, run }): Settlement => {
+        if (kind === 'complete') return { id, run, kind }
+        return kind === 'fail' ? { id, run, kind, error } : { id, run, kind, error, delayMs: MINUTE }
+      }),
     )
   }
 
@@ -494,6 +497,34 @@ describe.each(DIALECTS)('alerts on %s', (dialect) => {
     await fail()
     await evaluator.tick()
     expect(await scene.alerts()).toMatchObject([{ status: 'firing', summary }, { status: 'resolved' }])
+    await presence.leave()
+  })
+
+  it('an error is new from its first failing run on, and not again after its job recovered', async () => {
+    const scene = await Scene.open(dialect)
+    const presence = await scene.store.attend(WORKER)
+    const evaluator = scene.evaluator()
+    for (const { id } of await scene.control.alertRules.list()) await scene.control.alertRules.delete(id)
+    const rule = { name: 'new', kind: 'new_error', queue: null, threshold: 7, forMs: 0 } as const
+    await scene.control.alertRules.create({ ...rule, enabled: true })
+    const failOnce = async () => {
+      await scene.enqueue()
+      await scene.run('retry')
+      await evaluator.tick()
+      scene.advance(MINUTE)
+      await scene.run('complete')
+    }
+    await failOnce()
+    expect(await scene.alerts()).toMatchObject([{ status: 'firing', fingerprint: 'f00d' }])
+    await scene.watch(evaluator, 8 * MINUTE)
+    expect(await scene.alerts()).toMatchObject([{ status: 'resolved' }])
+    scene.advance(DAY)
+    // No job gave up, but its runs failed: the error is known.
+    await failOnce()
+    expect(await scene.alerts()).toHaveLength(1)
+    scene.advance(8 * DAY)
+    await failOnce()
+    expect(await scene.alerts()).toMatchObject([{ status: 'firing' }, { status: 'resolved' }])
     await presence.leave()
   })
 

@@ -1,6 +1,7 @@
 import type { ChannelRow } from '@oncue/db'
 import type { AlertMessage, Sent } from './alert-message.ts'
 import type { Outcome } from './outcome.ts'
+import { shorten } from './shorten.ts'
 import { type Content, type Means, sendContent } from './webhook.ts'
 
 /** Where the services are; others in tests, and Opsgenie's in the EU. */
@@ -53,6 +54,9 @@ function actionsOf({ action }: Group, { message }: Sent): readonly Action[] {
 const keyOf = ({ id }: Group) => `oncue:${id}`
 const linkOf = ({ path }: Group, { publicUrl }: Sent) => (publicUrl === null ? null : publicUrl + path)
 
+const titleOf = ({ summary }: Group, { environment }: Sent) =>
+  `${environment === null ? '' : `[${environment}] `}${summary}`
+
 /** Events API v2. */
 function toPagerDuty(base: string) {
   return (key: string, action: Action, group: Group, sent: Sent): Content => {
@@ -64,10 +68,7 @@ function toPagerDuty(base: string) {
       dedup_key: keyOf(group),
       ...(action === 'trigger' && {
         payload: {
-          summary: `${environment === null ? '' : `[${environment}] `}${group.summary}`.slice(
-            0,
-            PAGERDUTY_SUMMARY,
-          ),
+          summary: shorten(titleOf(group, sent), PAGERDUTY_SUMMARY),
           source: `oncue${environment === null ? '' : ` ${environment}`}`,
           severity: message.type === 'test' ? 'info' : 'critical',
           timestamp: message.at,
@@ -82,7 +83,7 @@ function toPagerDuty(base: string) {
 
 function toOpsgenie(base: string) {
   return (key: string, action: Action, group: Group, sent: Sent): Content => {
-    const { environment, message } = sent
+    const { message } = sent
     const link = linkOf(group, sent)
     const headers = { authorization: `GenieKey ${key}` }
     const alias = keyOf(group)
@@ -92,12 +93,9 @@ function toOpsgenie(base: string) {
       return { url: new URL(base + path), headers, body: JSON.stringify({ source: 'Oncue' }) }
     }
     const alert = {
-      message: `${environment === null ? '' : `[${environment}] `}${group.summary}`.slice(
-        0,
-        OPSGENIE_MESSAGE,
-      ),
+      message: shorten(titleOf(group, sent), OPSGENIE_MESSAGE),
       alias,
-      description: `${group.summary}${link === null ? '' : `\n${link}`}`.slice(0, OPSGENIE_DESCRIPTION),
+      description: shorten(`${group.summary}${link === null ? '' : `\n${link}`}`, OPSGENIE_DESCRIPTION),
       source: 'Oncue',
       priority: message.type === 'test' ? 'P5' : 'P1',
     }

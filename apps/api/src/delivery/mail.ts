@@ -2,6 +2,7 @@ import type { ChannelRow } from '@oncue/db'
 import { createTransport } from 'nodemailer'
 import { MESSAGE_TITLES, type Sent } from './alert-message.ts'
 import type { Outcome } from './outcome.ts'
+import { shorten } from './shorten.ts'
 
 /** Timeout for connecting, for the greeting, and for each response. */
 const TIMEOUT_MS = 10_000
@@ -47,7 +48,7 @@ function contentOf({ id, message, environment, url }: Sent) {
   const title = `${environment === null ? '' : `[${environment}] `}${MESSAGE_TITLES[type]}: ${summary}`
   const [group] = groups
   return {
-    subject: title.replace(/\s+/g, ' ').slice(0, 200),
+    subject: shorten(title.replace(/\s+/g, ' '), 200),
     text: [title, ...(url === null ? [] : ['', url]), ''].join('\n'),
     messageId: `<${id}@oncue>`,
     ...(group && { references: `<${group.id}@oncue>` }),

@@ -7,6 +7,7 @@ import { z } from 'zod'
 import type { AddressGuard } from './addresses.ts'
 import { MESSAGE_TITLES, type Sent } from './alert-message.ts'
 import type { Outcome } from './outcome.ts'
+import { shorten } from './shorten.ts'
 import { type Means, sendContent } from './webhook.ts'
 
 /** How long a push service keeps a message for a browser that is off: after that the alert is old news. */
@@ -98,7 +99,7 @@ function contentOf({ message, environment }: Sent) {
   return {
     type,
     title: MESSAGE_TITLES[type] + (environment === null ? '' : ` · ${environment}`),
-    body: summary.slice(0, MAX_BODY),
+    body: shorten(summary, MAX_BODY),
     path,
     // A later message about the same group replaces this one.
     tag: groups[0]?.id ?? 'test',

@@ -11,9 +11,13 @@ export function formatDuration(ms: number): string {
   return `${Math.trunc(ms / DAY_MS)} d`
 }
 
-/** `14%`. A share above zero is never `0%`. */
+/** `14%`, `6.5%`, as in the app, which shows both. A share above zero is never `0%`, one below 1 never `100%`. */
 export function formatPercent(rate: number): string {
-  return rate > 0 && rate < 0.01 ? '<1%' : `${Math.round(rate * 100)}%`
+  const exact = rate * 100
+  if (exact > 0 && exact < 0.1) return '<0.1%'
+  if (exact < 100 && exact > 99.9) return '>99.9%'
+  if (exact < 10) return `${Math.round(exact * 10) / 10}%`
+  return `${exact < 100 ? Math.min(99, Math.round(exact)) : Math.round(exact)}%`
 }
 
 /** `1 job`, `1,312 jobs`. */
