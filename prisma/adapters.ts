@@ -6,11 +6,7 @@ import {
   type SqlMigrationAwareDriverAdapterFactory,
   type SqlQuery,
 } from '@prisma/driver-adapter-utils'
-import type { Dialect } from './schemas.ts'
-
-export function dialectOf(url: string): Dialect {
-  return url.startsWith('file:') ? 'sqlite' : 'postgres'
-}
+import { dialectOf } from '../packages/db/src/url.ts'
 
 /** Prisma's own driver adapters, extended with what its schema engine needs. */
 export function adapterFor(url: string): SqlMigrationAwareDriverAdapterFactory {

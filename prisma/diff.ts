@@ -5,7 +5,7 @@
 import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
-import { dialectOf } from './adapters.ts'
+import { dialectOf } from '../packages/db/src/url.ts'
 import { openEngine } from './engine.ts'
 import { schemaPath } from './schemas.ts'
 

@@ -86,6 +86,7 @@ describe('oncue-migrate', () => {
       '  oncue_channels         0',
       '  oncue_alerts           0',
       `  oncue_alert_rules      ${rules}`,
+      '  oncue_bulk_batches     0',
       '  oncue_bulk_operations  0',
       'nothing was changed; add --yes to do it',
       '',

@@ -209,6 +209,43 @@ describe.each(dialects)('migrations on $dialect', ({ dialect, create }) => {
     }
   })
 
+  test('that are rolled back below durable jobs make suspended ones due, and no others', async () => {
+    const store = await openStore(database.url, { migrate: true })
+    const worker = randomUUID()
+    const waits = [
+      { kind: 'signal', name: 'bank', key: 'receive:bank#1', after: 0 },
+      { kind: 'timer', name: 'nap', key: 'sleep:nap', delayMs: 86_400_000 },
+    ] as const
+    const suspended: string[] = []
+    for (const wait of waits) {
+      const [id = ''] = await store.enqueue([prepareJob('mail', {})])
+      await store.claim({ worker, queues: ['default'], limit: 1, start: 1, leaseMs: 30_000 })
+      await store.settle([{ id, run: 1, kind: 'suspend', waits: [wait], progressed: true }])
+      suspended.push(id)
+    }
+    await store.enqueue([prepareJob('mail', {}, { delay: 86_400_000 })])
+    await store.enqueue([prepareJob('mail', {}, { after: suspended.slice(0, 1) })])
+    await store.close()
+    while ((await previewRollback(database.url))?.name !== '0002_on_call') await rollback(database.url)
+
+    const due = `select id from ${table('jobs')} where status = 'pending' and run_at = visible_at`
+    const found = async () => {
+      if (dialect === 'sqlite') {
+        const Database = await loadDriver()
+        const file = new Database(sqliteFile(database.url))
+        const rows = file.prepare(`${due} and visible_at <= unixepoch('subsec') * 1000`).all()
+        file.close()
+        return rows
+      }
+      const client = new pg.Client(database.url)
+      await client.connect()
+      const { rows } = await client.query(`${due} and visible_at <= now()`)
+      await client.end()
+      return rows
+    }
+    expect(((await found()) as { id: string }[]).map(({ id }) => id).sort()).toEqual(suspended.sort())
+  })
+
   test('can be applied again after a rollback', async () => {
     await migrate(database.url)
     const catalog = await describeCatalog(database.url)

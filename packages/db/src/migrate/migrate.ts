@@ -213,12 +213,9 @@ function unknownFunctions(hash: string): OncueError {
  * migrations are newer than this code.
  */
 export async function assertMigrated(url: string, options: MigrateOptions = {}): Promise<string[]> {
-  const { migrations, functions } = await migrationStatus(url, options)
-  const named = (wanted: MigrationState) =>
-    migrations.flatMap(({ name, state }) => (state === wanted ? [name] : []))
-  refuseUnknown(named('breaking'))
-  const missing = functions.flatMap(({ hash, state }) => (state === 'missing' ? [stepName(hash)] : []))
-  const pending = [...named('pending'), ...missing]
+  const status = await migrationStatus(url, options)
+  refuseUnknown(namesOf(status, 'breaking'))
+  const pending = namesOf(status, 'pending')
   if (pending.length > 0) {
     const schema = toSchema(options.schema)
     const [what, hint] =
@@ -234,7 +231,14 @@ export async function assertMigrated(url: string, options: MigrateOptions = {}):
           hint: `Check the path in --url or DATABASE_URL. If the database is new: ${hint ?? ERRORS.MIGRATION_NEEDED.hint}`,
         })
   }
-  return named('newer')
+  return namesOf(status, 'newer')
+}
+
+/** The migrations in this state. Functions that are missing are pending, too. */
+export function namesOf({ migrations, functions }: MigrationStatus, wanted: MigrationState): string[] {
+  const names = migrations.flatMap(({ name, state }) => (state === wanted ? [name] : []))
+  const missing = functions.filter(({ state }) => wanted === 'pending' && state === 'missing')
+  return [...names, ...missing.map(({ hash }) => stepName(hash))]
 }
 
 /** A path is more often mistyped than new, and a migration would create an empty database there. */

@@ -15,6 +15,7 @@ drop table oncue.events;
 drop table oncue.deps;
 drop table oncue.keys;
 drop table oncue.leaders;
+drop table oncue.worker_ends;
 drop table oncue.workers;
 drop function oncue.meta_entries;
 drop table oncue.job_meta;

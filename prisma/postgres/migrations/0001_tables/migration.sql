@@ -79,6 +79,12 @@ create index jobs_keyed on oncue.jobs (concurrency_key, queue, visible_at)
 create index jobs_throttled on oncue.jobs (concurrency_key, queue, priority desc, run_at, id)
   where concurrency_key is not null and visible_at is null;
 
+-- Live jobs whose last run failed, by its fingerprint. Plain jobs are in neither index, and no claim changes one of
+-- these columns. The first one has the groups: which there are, how many jobs are in each, and when the next
+-- is tried. The second one has the jobs of a group in the order of lists.
+create index jobs_failing on oncue.jobs (fingerprint, queue, topic, run_at) where fingerprint is not null;
+create index jobs_failing_listed on oncue.jobs (fingerprint, created, id) where fingerprint is not null;
+
 create table oncue.history (
   id              uuid not null,
   run_at          timestamptz(3),
@@ -123,6 +129,8 @@ create index history_unsuccessful on oncue.history (topic, status, queue, create
 create index history_unsuccessful_id on oncue.history (id, status) where status <> 'completed';
 create index history_failed on oncue.history (finished_at, fingerprint) where status = 'failed';
 create index history_fingerprint on oncue.history (fingerprint, created, id) where status = 'failed';
+create index history_recovered on oncue.history (fingerprint, finished_at)
+  where fingerprint is not null and status <> 'failed';
 
 create table oncue.payloads (
   job_id uuid not null,
@@ -143,7 +151,7 @@ create table oncue.job_meta (
   constraint job_meta_pkey primary key (key, value, created, job_id)
 );
 
--- Cut off where an index could refuse them: whoever looks up longer ones compares the job's meta too.
+-- Cut off where an index could refuse them: a lookup of a longer one compares the job's meta too.
 create function oncue.meta_entries(p_meta jsonb) returns table (key text, value text)
   language sql immutable parallel safe
 begin atomic
@@ -164,6 +172,25 @@ create table oncue.workers (
   last_beat     timestamptz(3) not null,
   constraint workers_pkey primary key (id)
 );
+
+create table oncue.worker_ends (
+  id          uuid not null,
+  host        text not null,
+  pid         integer not null,
+  queues      jsonb not null,
+  concurrency integer not null,
+  version     text not null,
+  started_at  timestamptz(3) not null,
+  last_beat   timestamptz(3) not null,
+  ended_at    timestamptz(3) not null,
+  how         text not null,
+  released    integer not null,
+  failed      integer not null,
+  runs        json not null,
+  constraint worker_ends_pkey primary key (id),
+  constraint worker_ends_how check (how in ('stopped', 'lost'))
+);
+create index worker_ends_at on oncue.worker_ends (ended_at, id);
 
 create table oncue.leaders (
   name    text not null,
@@ -234,6 +261,7 @@ create table oncue.queues (
   paused_at timestamptz(3),
   paused_by text,
   ageing_ms integer,
+  paused_until timestamptz(3),
   constraint queues_pkey primary key (name),
   constraint queues_ageing check (ageing_ms > 0)
 );

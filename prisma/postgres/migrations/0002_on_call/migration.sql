@@ -13,7 +13,6 @@ create table oncue.bulk_operations (
   total_is_exact  boolean not null,
   done            integer not null,
   skipped         json not null,
-  -- Where the walk stands; and how many batches it took: who writes the next one must have seen this one.
   position        json,
   step            integer not null,
   error           json,
@@ -24,13 +23,29 @@ create table oncue.bulk_operations (
   created         timestamptz(3) not null,
   updated         timestamptz(3) not null,
   finished_at     timestamptz(3),
+  canary          json,
+  stop_when_failing double precision,
+  outcomes        json,
+  is_open         boolean not null default true,
   constraint bulk_operations_pkey primary key (id),
-  constraint bulk_operations_action check (action in ('requeue', 'cancel', 'delete')),
-  constraint bulk_operations_status check (status in ('running', 'completed', 'stopped', 'failed'))
+  constraint bulk_operations_action check (action in ('requeue', 'run_now', 'cancel', 'delete')),
+  constraint bulk_operations_status check (status in ('canary', 'running', 'completed', 'stopped', 'failed'))
 );
 create unique index bulk_operations_key on oncue.bulk_operations (actor_id, idempotency_key);
 create index bulk_operations_created on oncue.bulk_operations (created, id);
 create index bulk_operations_running on oncue.bulk_operations (id) where status = 'running';
+create index bulk_operations_open on oncue.bulk_operations (id) where is_open;
+
+-- The jobs of one batch, in one row: with a row for each job, a batch would write a third more.
+create table oncue.bulk_batches (
+  operation_id uuid not null,
+  step         integer not null,
+  jobs         json not null,
+  open         integer not null,
+  constraint bulk_batches_pkey primary key (operation_id, step)
+);
+-- A look at 100,000 jobs, of which most have ended, reads the others alone.
+create index bulk_batches_open on oncue.bulk_batches (operation_id, step) where open > 0;
 
 create table oncue.alert_rules (
   id         uuid not null,
@@ -44,14 +59,13 @@ create table oncue.alert_rules (
   created    timestamptz(3) not null,
   updated    timestamptz(3) not null,
   updated_by text,
+  topic      text,
   constraint alert_rules_pkey primary key (id),
   constraint alert_rules_kind check
-    (kind in ('oldest_waiting', 'failure_rate', 'no_workers', 'stalled', 'paused'))
+    (kind in ('oldest_waiting', 'failure_rate', 'no_workers', 'stalled', 'paused', 'new_error', 'topic_failure_rate'))
 );
 create unique index alert_rules_built_in on oncue.alert_rules (built_in);
 
--- A row is one episode: from the first moment that a condition holds until it is resolved. A subject is the
--- name of a queue, or empty for the whole.
 create table oncue.alerts (
   id            uuid not null,
   rule_id       uuid not null,
@@ -61,7 +75,6 @@ create table oncue.alerts (
   value         double precision not null,
   threshold     double precision not null,
   summary       text not null,
-  -- The queues for which it held when it was last seen without an ack.
   held_for      json not null,
   since         timestamptz(3) not null,
   fired_at      timestamptz(3),
@@ -71,12 +84,14 @@ create table oncue.alerts (
   snoozed_until timestamptz(3),
   snoozed_by    text,
   resolved_at   timestamptz(3),
-  -- How often there was something to tell: it fired, fired again, was resolved; and how much of it was handed over.
   transitions   integer not null,
   notified      integer not null,
-  -- When its condition was last looked at: time in which nobody looked does not count.
   looked_at     timestamptz(3) not null,
   updated       timestamptz(3) not null,
+  topic         text,
+  fingerprint   text,
+  group_id      uuid,
+  told_at       timestamptz(3),
   constraint alerts_pkey primary key (id),
   constraint alerts_status check (status in ('pending', 'firing', 'resolved'))
 );
@@ -88,11 +103,8 @@ create table oncue.channels (
   id             uuid not null,
   kind           text not null,
   name           text not null,
-  -- Where to: a URL, or the push token of a device.
   address        text not null,
-  -- Signs what is sent, so it is needed as it is.
   secret         text,
-  -- The device that a push channel belongs to: it ends with it.
   token_id       uuid,
   enabled        boolean not null,
   created        timestamptz(3) not null,
@@ -101,8 +113,10 @@ create table oncue.channels (
   last_delivered timestamptz(3),
   last_error     text,
   failing_since  timestamptz(3),
+  options        json,
   constraint channels_pkey primary key (id),
-  constraint channels_kind check (kind in ('webhook', 'slack', 'push'))
+  constraint channels_kind check
+    (kind in ('webhook', 'slack', 'ntfy', 'pagerduty', 'opsgenie', 'email', 'push', 'web_push'))
 );
 create unique index channels_token on oncue.channels (token_id);
 
@@ -112,9 +126,7 @@ create table oncue.pairings (
   role           text not null,
   allowed_topics json,
   allowed_queues json,
-  -- The token that made it: the code and its device end with it. Null: made beside the API, or by a JWT.
   maker_id       uuid,
-  -- The end of the JWT that made it, and of its device.
   device_until   timestamptz(3),
   created        timestamptz(3) not null,
   created_by     text not null,
@@ -126,7 +138,6 @@ create table oncue.pairings (
 );
 create unique index pairings_code on oncue.pairings (code_hash);
 
--- How full a queue was, once a minute; '' is the whole.
 create table oncue.gauges (
   minute    timestamptz(3) not null,
   queue     text not null,

@@ -14,6 +14,7 @@ DROP TABLE "oncue_events";
 DROP TABLE "oncue_deps";
 DROP TABLE "oncue_keys";
 DROP TABLE "oncue_leaders";
+DROP TABLE "oncue_worker_ends";
 DROP TABLE "oncue_workers";
 DROP TABLE "oncue_job_meta";
 DROP TABLE "oncue_payloads";

@@ -57,6 +57,9 @@ CREATE INDEX "oncue_jobs_listed" ON "oncue_jobs" ("topic", "created", "id") WHER
 CREATE INDEX "oncue_jobs_keyed" ON "oncue_jobs" ("concurrency_key", "queue", "visible_at") WHERE (("concurrency_key" IS NOT NULL) AND ("visible_at" IS NOT NULL));
 CREATE INDEX "oncue_jobs_throttled" ON "oncue_jobs" ("concurrency_key", "queue", "priority" DESC, "run_at", "id") WHERE (("concurrency_key" IS NOT NULL) AND ("visible_at" IS NULL));
 
+CREATE INDEX "oncue_jobs_failing" ON "oncue_jobs" ("fingerprint", "queue", "topic", "run_at") WHERE "fingerprint" IS NOT NULL;
+CREATE INDEX "oncue_jobs_failing_listed" ON "oncue_jobs" ("fingerprint", "created", "id") WHERE "fingerprint" IS NOT NULL;
+
 CREATE TABLE "oncue_history" (
   "id"              TEXT NOT NULL PRIMARY KEY,
   "run_at"          DATETIME,
@@ -96,6 +99,7 @@ CREATE INDEX "oncue_history_unsuccessful" ON "oncue_history" ("topic", "status",
 CREATE INDEX "oncue_history_unsuccessful_id" ON "oncue_history" ("id", "status") WHERE "status" <> 'completed';
 CREATE INDEX "oncue_history_failed" ON "oncue_history" ("finished_at", "fingerprint") WHERE "status" = 'failed';
 CREATE INDEX "oncue_history_fingerprint" ON "oncue_history" ("fingerprint", "created", "id") WHERE "status" = 'failed';
+CREATE INDEX "oncue_history_recovered" ON "oncue_history" ("fingerprint", "finished_at") WHERE (("fingerprint" IS NOT NULL) AND ("status" <> 'failed'));
 
 CREATE TABLE "oncue_payloads" (
   "job_id" TEXT NOT NULL,
@@ -127,6 +131,24 @@ CREATE TABLE "oncue_workers" (
   "started_at"    DATETIME NOT NULL,
   "last_beat"     DATETIME NOT NULL
 );
+
+CREATE TABLE "oncue_worker_ends" (
+  "id"          TEXT NOT NULL PRIMARY KEY,
+  "host"        TEXT NOT NULL,
+  "pid"         INTEGER NOT NULL,
+  "queues"      JSONB NOT NULL,
+  "concurrency" INTEGER NOT NULL,
+  "version"     TEXT NOT NULL,
+  "started_at"  DATETIME NOT NULL,
+  "last_beat"   DATETIME NOT NULL,
+  "ended_at"    DATETIME NOT NULL,
+  "how"         TEXT NOT NULL,
+  "released"    INTEGER NOT NULL,
+  "failed"      INTEGER NOT NULL,
+  "runs"        JSONB NOT NULL,
+  CONSTRAINT "worker_ends_how" CHECK ("how" IN ('stopped', 'lost'))
+);
+CREATE INDEX "oncue_worker_ends_at" ON "oncue_worker_ends" ("ended_at", "id");
 
 CREATE TABLE "oncue_leaders" (
   "name"    TEXT NOT NULL PRIMARY KEY,
@@ -192,6 +214,7 @@ CREATE TABLE "oncue_queues" (
   "paused_at" DATETIME,
   "paused_by" TEXT,
   "ageing_ms" INTEGER,
+  "paused_until" DATETIME,
   CONSTRAINT "queues_ageing" CHECK ("ageing_ms" > 0)
 ) WITHOUT ROWID;
 

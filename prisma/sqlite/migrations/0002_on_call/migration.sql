@@ -13,7 +13,6 @@ CREATE TABLE "oncue_bulk_operations" (
   "total_is_exact"  BOOLEAN NOT NULL,
   "done"            INTEGER NOT NULL,
   "skipped"         JSONB NOT NULL,
-  -- Where the walk stands; and how many batches it took: who writes the next one must have seen this one.
   "position"        JSONB,
   "step"            INTEGER NOT NULL,
   "error"           JSONB,
@@ -24,13 +23,27 @@ CREATE TABLE "oncue_bulk_operations" (
   "created"         DATETIME NOT NULL,
   "updated"         DATETIME NOT NULL,
   "finished_at"     DATETIME,
+  "canary"          JSONB,
+  "stop_when_failing" REAL,
+  "outcomes"        JSONB,
+  "is_open"         BOOLEAN NOT NULL DEFAULT true,
   PRIMARY KEY ("id"),
-  CONSTRAINT "bulk_operations_action" CHECK ("action" IN ('requeue', 'cancel', 'delete')),
-  CONSTRAINT "bulk_operations_status" CHECK ("status" IN ('running', 'completed', 'stopped', 'failed'))
+  CONSTRAINT "bulk_operations_action" CHECK ("action" IN ('requeue', 'run_now', 'cancel', 'delete')),
+  CONSTRAINT "bulk_operations_status" CHECK ("status" IN ('canary', 'running', 'completed', 'stopped', 'failed'))
 ) WITHOUT ROWID;
 CREATE UNIQUE INDEX "oncue_bulk_operations_key" ON "oncue_bulk_operations" ("actor_id", "idempotency_key");
 CREATE INDEX "oncue_bulk_operations_created" ON "oncue_bulk_operations" ("created", "id");
 CREATE INDEX "oncue_bulk_operations_running" ON "oncue_bulk_operations" ("id") WHERE "status" = 'running';
+CREATE INDEX "oncue_bulk_operations_open" ON "oncue_bulk_operations" ("id") WHERE "is_open";
+
+CREATE TABLE "oncue_bulk_batches" (
+  "operation_id" TEXT NOT NULL,
+  "step"         INTEGER NOT NULL,
+  "jobs"         JSONB NOT NULL,
+  "open"         INTEGER NOT NULL,
+  PRIMARY KEY ("operation_id", "step")
+) WITHOUT ROWID;
+CREATE INDEX "oncue_bulk_batches_open" ON "oncue_bulk_batches" ("operation_id", "step") WHERE "open" > 0;
 
 CREATE TABLE "oncue_alert_rules" (
   "id"         TEXT NOT NULL,
@@ -44,14 +57,13 @@ CREATE TABLE "oncue_alert_rules" (
   "created"    DATETIME NOT NULL,
   "updated"    DATETIME NOT NULL,
   "updated_by" TEXT,
+  "topic"      TEXT,
   PRIMARY KEY ("id"),
   CONSTRAINT "alert_rules_kind" CHECK
-    ("kind" IN ('oldest_waiting', 'failure_rate', 'no_workers', 'stalled', 'paused'))
+    ("kind" IN ('oldest_waiting', 'failure_rate', 'no_workers', 'stalled', 'paused', 'new_error', 'topic_failure_rate'))
 ) WITHOUT ROWID;
 CREATE UNIQUE INDEX "oncue_alert_rules_built_in" ON "oncue_alert_rules" ("built_in");
 
--- A row is one episode: from the first moment that a condition holds until it is resolved. A subject is the
--- name of a queue, or empty for the whole.
 CREATE TABLE "oncue_alerts" (
   "id"            TEXT NOT NULL,
   "rule_id"       TEXT NOT NULL,
@@ -61,7 +73,6 @@ CREATE TABLE "oncue_alerts" (
   "value"         REAL NOT NULL,
   "threshold"     REAL NOT NULL,
   "summary"       TEXT NOT NULL,
-  -- The queues for which it held when it was last seen without an ack.
   "held_for"      JSONB NOT NULL,
   "since"         DATETIME NOT NULL,
   "fired_at"      DATETIME,
@@ -71,12 +82,14 @@ CREATE TABLE "oncue_alerts" (
   "snoozed_until" DATETIME,
   "snoozed_by"    TEXT,
   "resolved_at"   DATETIME,
-  -- How often there was something to tell: it fired, fired again, was resolved; and how much of it was handed over.
   "transitions"   INTEGER NOT NULL,
   "notified"      INTEGER NOT NULL,
-  -- When its condition was last looked at: time in which nobody looked does not count.
   "looked_at"     DATETIME NOT NULL,
   "updated"       DATETIME NOT NULL,
+  "topic"         TEXT,
+  "fingerprint"   TEXT,
+  "group_id"      TEXT,
+  "told_at"       DATETIME,
   PRIMARY KEY ("id"),
   CONSTRAINT "alerts_status" CHECK ("status" IN ('pending', 'firing', 'resolved'))
 ) WITHOUT ROWID;
@@ -88,11 +101,8 @@ CREATE TABLE "oncue_channels" (
   "id"             TEXT NOT NULL,
   "kind"           TEXT NOT NULL,
   "name"           TEXT NOT NULL,
-  -- Where to: a URL, or the push token of a device.
   "address"        TEXT NOT NULL,
-  -- Signs what is sent, so it is needed as it is.
   "secret"         TEXT,
-  -- The device that a push channel belongs to: it ends with it.
   "token_id"       TEXT,
   "enabled"        BOOLEAN NOT NULL,
   "created"        DATETIME NOT NULL,
@@ -101,8 +111,10 @@ CREATE TABLE "oncue_channels" (
   "last_delivered" DATETIME,
   "last_error"     TEXT,
   "failing_since"  DATETIME,
+  "options"        JSONB,
   PRIMARY KEY ("id"),
-  CONSTRAINT "channels_kind" CHECK ("kind" IN ('webhook', 'slack', 'push'))
+  CONSTRAINT "channels_kind" CHECK
+    ("kind" IN ('webhook', 'slack', 'ntfy', 'pagerduty', 'opsgenie', 'email', 'push', 'web_push'))
 ) WITHOUT ROWID;
 CREATE UNIQUE INDEX "oncue_channels_token" ON "oncue_channels" ("token_id");
 
@@ -112,9 +124,7 @@ CREATE TABLE "oncue_pairings" (
   "role"           TEXT NOT NULL,
   "allowed_topics" JSONB,
   "allowed_queues" JSONB,
-  -- The token that made it: the code and its device end with it. Null: made beside the API, or by a JWT.
   "maker_id"       TEXT,
-  -- The end of the JWT that made it, and of its device.
   "device_until"   DATETIME,
   "created"        DATETIME NOT NULL,
   "created_by"     TEXT NOT NULL,
@@ -126,7 +136,6 @@ CREATE TABLE "oncue_pairings" (
 ) WITHOUT ROWID;
 CREATE UNIQUE INDEX "oncue_pairings_code" ON "oncue_pairings" ("code_hash");
 
--- How full a queue was, once a minute; '' is the whole.
 CREATE TABLE "oncue_gauges" (
   "minute"    DATETIME NOT NULL,
   "queue"     TEXT NOT NULL,

@@ -1,0 +1,10 @@
+-- Suspended jobs would wait for ever: code that does not know waits runs them again from the start.
+update oncue.jobs set status = 'pending', run_at = oncue.clock(), visible_at = oncue.clock(), updated = oncue.clock()
+where waits is not null and (status = 'blocked' and deps_left = 0 or status = 'pending' and visible_at > oncue.clock());
+
+drop table oncue.asks;
+drop table oncue.child_waits;
+drop table oncue.children;
+drop table oncue.signals;
+drop table oncue.outcomes;
+alter table oncue.jobs drop column waits;

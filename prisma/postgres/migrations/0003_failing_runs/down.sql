@@ -1,2 +1,0 @@
-drop index oncue.jobs_failing_listed;
-drop index oncue.jobs_failing;

@@ -1,1 +1,0 @@
-alter table oncue.queues drop column paused_until;

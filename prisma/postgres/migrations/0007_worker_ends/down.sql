@@ -1,1 +1,0 @@
-drop table oncue.worker_ends;

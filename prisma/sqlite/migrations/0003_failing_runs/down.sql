@@ -1,2 +1,0 @@
-DROP INDEX "oncue_jobs_failing_listed";
-DROP INDEX "oncue_jobs_failing";

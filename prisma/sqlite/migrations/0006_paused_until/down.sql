@@ -1,1 +1,0 @@
-ALTER TABLE "oncue_queues" DROP COLUMN "paused_until";

@@ -1,1 +1,0 @@
-DROP TABLE "oncue_worker_ends";
