@@ -2,12 +2,16 @@ import type { JobId } from '@oncue/core'
 import type BetterSqlite3 from 'better-sqlite3'
 import { sql } from 'drizzle-orm'
 import type { NodePgDatabase } from 'drizzle-orm/node-postgres'
+import type { Knex } from 'knex'
 import { CompiledQuery, type Kysely } from 'kysely'
 import type pg from 'pg'
+import type postgres from 'postgres'
+import type { DataSource } from 'typeorm'
 import { describe, expectTypeOf, test } from 'vitest'
 import type { PrismaClient } from '../src/generated/postgres/client.ts'
 import type { PrismaClient as SqlitePrismaClient } from '../src/generated/sqlite/client.ts'
 import type { PoolHost, PrismaHost, SqliteHost } from '../src/queue/hosts.ts'
+import { fromKnex, fromPostgresJs, fromTypeOrm } from '../src/queue/orm-transactions.ts'
 import { fromDrizzle, fromKysely } from '../src/queue/query-builders.ts'
 import type { Queue, QueueOptions } from '../src/queue/queue.ts'
 import type { jobs } from './support/queue-hosts.ts'
@@ -24,6 +28,16 @@ describe('the compiler checks of a queue', () => {
       queue.enqueue('mail_digest', { userId: '1' }, { tx, delay: 5 }),
       queue.enqueueMany([{ topic: 'check_payment', payload: { orderId: '1' }, priority: 2 }], { tx }),
     ]
+    const signals: Compiled = (queue, tx) => [
+      queue.signal('id', 'bank', { ok: true }, { tx, key: 'a' }),
+      // @ts-expect-error no such signal
+      queue.signal('id', 'visa', { ok: true }),
+      // @ts-expect-error does not fit the signal
+      queue.signal('id', 'bank', { ok: 'yes' }),
+      // @ts-expect-error no such option
+      queue.signal('id', 'bank', { ok: true }, { by: 'me' }),
+    ]
+    expectTypeOf(signals).toBeFunction()
     const refused: Compiled = (queue, tx) => [
       // @ts-expect-error no such topic
       queue.enqueue('mail', { userId: '1' }),
@@ -75,5 +89,14 @@ describe('the compiler checks of a queue', () => {
       fromKysely(kysely, CompiledQuery),
     ]
     expectTypeOf(refused).toBeFunction()
+    const others = (knex: Knex, sql: postgres.Sql, source: DataSource) => [
+      // @ts-expect-error the database
+      fromKnex(knex),
+      // @ts-expect-error the database
+      fromPostgresJs(sql),
+      // @ts-expect-error the database
+      fromTypeOrm(source),
+    ]
+    expectTypeOf(others).toBeFunction()
   })
 })

@@ -103,6 +103,37 @@ describe.each(hosts)('createQueue: $name on $dialect', ({ dialect, open }) => {
     expect((await store.list()).total).toBe(1)
   })
 
+  test("a signal, in the service's transaction or alone, reaches its job, checked by the definition", async () => {
+    const { queue } = service
+    const id = await queue.enqueue('check_payment', PAYMENT)
+    await queue.signal(id, 'bank', { ok: false })
+    await committed((tx) => queue.signal(id, 'bank', { ok: true }, { tx, key: 'once' }))
+    await queue.signal(id, 'bank', { ok: true }, { key: 'once' })
+    const end = service.transaction((tx) => queue.signal(id, 'bank', { ok: true }, { tx }), rollBack)
+    await expect(end).rejects.toThrow(Rollback)
+    const { jobs: claimed } = await store.claim({
+      ...{ queues: ['high'], limit: 1, leaseMs: 60_000 },
+      worker: '01900000-0000-7000-8000-00000000000a',
+    })
+    const run = claimed.map(({ id, run }) => ({ id, run, after: 0, outcomes: [] }))
+    const { recorded } = await store.durable.record(run)
+    expect(recorded.get(id)?.map(({ data }) => data)).toEqual([{ ok: false }, { ok: true }])
+
+    const mail = await queue.enqueue('mail_digest', { userId: '1' })
+    const sent = async (...args: Parameters<typeof queue.signal>) => queue.signal(...args)
+    await expect(() => sent(id, 'bank', { ok: 'yes' as never })).rejects.toMatchObject({
+      code: 'INVALID_SIGNAL',
+      message: expect.stringContaining('signal.ok'),
+    })
+    await expect(() => sent(mail, 'bank', { ok: true })).rejects.toMatchObject({ code: 'UNKNOWN_SIGNAL' })
+    await expect(() => sent(id, 'visa' as 'bank', { ok: true })).rejects.toMatchObject({
+      code: 'UNKNOWN_SIGNAL',
+      message: 'check_payment has no signal "visa": it has "bank"',
+    })
+    await store.cancel([mail])
+    await expect(() => sent(mail, 'bank', { ok: true })).rejects.toMatchObject({ code: 'JOB_FINISHED' })
+  })
+
   test('many jobs in one transaction keep their order', async () => {
     const many = Array.from({ length: 1_200 }, (_, i) =>
       i % 2

@@ -2,14 +2,18 @@ import { isOncueError, type JobId, type NewJob, OncueError } from '@oncue/core'
 import type { Runtime } from '@oncue/runtime'
 import type { Pool } from 'pg'
 import { dueQueues, idsOf } from '../portable/enqueue.ts'
+import type { NewSignal } from '../portable/outcomes.ts'
+import { signalSteps as postgresSignal, signalAlone, signalIn } from '../postgres/durable.ts'
 import { enqueueAlone, enqueueAndWake, enqueueIn, toCallersError } from '../postgres/enqueue.ts'
 import { toOncueError as fromPostgres } from '../postgres/errors.ts'
 import { PostgresNotifier } from '../postgres/notifier.ts'
 import { DEFAULT_SCHEMA, migrationHint, type Rename, renamed, renameTo, toSchema } from '../schema.ts'
 import { enqueueSteps } from '../sqlite/enqueue.ts'
 import { toOncueError as fromSqlite } from '../sqlite/errors.ts'
+import { signalSteps as sqliteSignal } from '../sqlite/work/durable.ts'
 import type { EnqueueOutcome, Store } from '../store.ts'
 import type { DialectName } from '../url.ts'
+import { jobIdsOf } from '../uuid.ts'
 import {
   driveIn,
   type PrismaTransaction,
@@ -34,12 +38,17 @@ export type PoolHost = {
 /** A better-sqlite3 connection. */
 export type SqliteHost = SqliteTransaction & { readonly inTransaction: boolean; exec(sql: string): unknown }
 
+/** Opens a transaction, gives it to `work`, and commits when that has ended. */
+export type TransactionHost = (work: (tx: Transaction) => Promise<void>) => PromiseLike<unknown>
+
 /** Where a queue writes. */
 type Home = {
   /** In a transaction of its own. */
   alone(jobs: readonly NewJob[]): Promise<JobId[]>
   /** In the caller's. */
   within(tx: Transaction, jobs: readonly NewJob[]): Promise<JobId[]>
+  /** Sends a signal, in the caller's transaction if there is one. */
+  signal(signal: NewSignal, tx: Transaction | undefined): Promise<void>
 }
 
 /** The connection that a queue writes through. It belongs to its owner: Oncue opens and closes nothing. */
@@ -50,6 +59,8 @@ export type Hosts = {
   readonly pool: PoolHost
   /** A better-sqlite3 connection. */
   readonly database: SqliteHost
+  /** Any other library: `(work) => knex.transaction((trx) => work(fromKnex(trx)))`, on Postgres or SQLite. */
+  readonly transaction: TransactionHost
   /** For a process that has a store anyway. */
   readonly store: Store
 }
@@ -58,19 +69,28 @@ type Given = { readonly [Host in keyof Hosts]?: Hosts[Host] | undefined } & {
   readonly schema?: string | undefined
 }
 
-export function toHome({ store, prisma, pool, database, ...rest }: Given, runtime: Runtime): Home {
+export function toHome(
+  { store, prisma, pool, database, transaction, ...rest }: Given,
+  runtime: Runtime,
+): Home {
   const schema = toSchema(rest.schema)
-  const given = [store, prisma, pool, database].filter((host) => host !== undefined)
+  const given = [store, prisma, pool, database, transaction].filter((host) => host !== undefined)
   if (given.length === 1) {
     if (pool) assertPool(pool)
     if (typeof store?.enqueue === 'function') return onStore(store, rest.schema)
-    if (typeof prisma?.$transaction === 'function') return naming(schema, onPrisma(prisma, schema, runtime))
+    if (typeof prisma?.$transaction === 'function')
+      return naming(
+        schema,
+        onTransactions((work) => prisma.$transaction(work, PRISMA_TIMES), schema, runtime),
+      )
+    if (typeof transaction === 'function')
+      return naming(schema, onTransactions(resultOf(transaction), schema, runtime))
     if (typeof pool?.connect === 'function') return naming(schema, onPool(pool, schema, runtime))
     if (typeof database?.prepare === 'function') return naming(schema, onSqlite(database, schema, runtime))
   }
   throw new OncueError(
     'INVALID_INPUT',
-    'createQueue takes one of: prisma, a PrismaClient; pool, a Pool of pg; database, a better-sqlite3 connection; store, from openStore',
+    'createQueue takes one of: prisma, a PrismaClient; pool, a Pool of pg; database, a better-sqlite3 connection; transaction, a function that opens one; store, from openStore',
   )
 }
 
@@ -82,16 +102,18 @@ function naming(schema: string, home: Home): Home {
     const { message, details, cause } = error
     throw new OncueError('MIGRATION_NEEDED', message, { cause, details, hint: migrationHint(schema) })
   }
+  const naming = <T>(call: () => Promise<T>): Promise<T> => {
+    // On better-sqlite3 it throws before it returns.
+    try {
+      return call().catch(named)
+    } catch (error) {
+      return named(error)
+    }
+  }
   return {
     within: home.within,
-    alone(jobs) {
-      // On better-sqlite3 it throws before it returns.
-      try {
-        return home.alone(jobs).catch(named)
-      } catch (error) {
-        return named(error)
-      }
-    },
+    alone: (jobs) => naming(() => home.alone(jobs)),
+    signal: (signal, tx) => naming(() => home.signal(signal, tx)),
   }
 }
 
@@ -108,11 +130,16 @@ function onStore(store: Store, schema = store.schema): Home {
     const message = `createQueue: the store has the schema ${store.schema}, not ${schema}`
     throw new OncueError('INVALID_INPUT', message, { hint: 'Omit schema: a store has its own.' })
   }
-  return { alone: (jobs) => store.enqueue(jobs), within: (tx, jobs) => store.enqueue(jobs, { tx }) }
+  return {
+    alone: (jobs) => store.enqueue(jobs),
+    within: (tx, jobs) => store.enqueue(jobs, { tx }),
+    signal: (signal, tx) => store.durable.signal(signal, { tx }),
+  }
 }
 
 function onPool(pool: PoolHost, schema: string, runtime: Runtime): Home {
   const rename = renameTo(schema, 'postgres')
+  const newId = jobIdsOf(runtime)
   let opening: ReturnType<typeof open> | undefined
   async function open() {
     // Imported when it is needed: a service with another database need not load the driver.
@@ -130,6 +157,12 @@ function onPool(pool: PoolHost, schema: string, runtime: Runtime): Home {
       return idsOf(outcomes)
     },
     within: (tx, jobs) => enqueueIn(tx, jobs, null, runtime, rename).then(idsOf),
+    async signal(signal, tx) {
+      if (tx) return signalIn(tx, signal, newId(), null, rename)
+      opening ??= open()
+      const { client } = await opening
+      await signalAlone(client, signal, newId(), null)
+    },
   }
 }
 
@@ -137,28 +170,50 @@ function onSqlite(database: SqliteHost, schema: string, runtime: Runtime): Home 
   const rename = renameTo(schema, 'sqlite')
   const within = (tx: Transaction, jobs: readonly NewJob[]) =>
     driveIn(tx, renamed(enqueueSteps(jobs, runtime.now()), rename)).then(idsOf)
+  const newId = jobIdsOf(runtime)
+  const alone = <T>(work: () => Promise<T>): Promise<T> => {
+    // Everything on this connection is part of its open transaction, wanted or not.
+    if (database.inTransaction) return work()
+    try {
+      database.exec('BEGIN IMMEDIATE')
+      const done = work()
+      database.exec('COMMIT')
+      return done
+    } catch (error) {
+      if (database.inTransaction) database.exec('ROLLBACK')
+      throw fromSqlite(error)
+    }
+  }
+  const send = (tx: Transaction, signal: NewSignal) =>
+    driveIn(tx, renamed(sqliteSignal(signal, newId(), runtime.now()), rename))
   return {
     within,
-    alone(jobs) {
-      // Everything on this connection is part of its open transaction, wanted or not.
-      if (database.inTransaction) return within(database, jobs)
-      try {
-        database.exec('BEGIN IMMEDIATE')
-        const ids = within(database, jobs)
-        database.exec('COMMIT')
-        return ids
-      } catch (error) {
-        if (database.inTransaction) database.exec('ROLLBACK')
-        throw fromSqlite(error)
-      }
-    },
+    alone: (jobs) => alone(() => within(database, jobs)),
+    signal: (signal, tx) => (tx ? send(tx, signal) : alone(() => send(database, signal))),
   }
 }
 
 /** Timeout of a transaction for one enqueue; Prisma's default is too short for a hundred thousand jobs. */
 const PRISMA_TIMES = { maxWait: 10_000, timeout: 60_000 }
 
-function onPrisma(prisma: PrismaHost, schema: string, runtime: Runtime): Home {
+/** Opens a transaction that commits when `work` has ended, and returns what it returned. */
+type Begin = <T>(work: (tx: Transaction) => Promise<T>) => Promise<T>
+
+/** A library may return something else from its transaction than what its function returned. */
+function resultOf(transaction: TransactionHost): Begin {
+  return async <T>(work: (tx: Transaction) => Promise<T>) => {
+    let result: { readonly value: T } | undefined
+    await transaction(async (tx) => {
+      result = { value: await work(tx) }
+    })
+    if (result) return result.value
+    throw new OncueError('INVALID_INPUT', 'createQueue: `transaction` ended before its work', {
+      hint: 'Return what the work returns: (work) => knex.transaction((trx) => work(fromKnex(trx))).',
+    })
+  }
+}
+
+function onTransactions(begin: Begin, schema: string, runtime: Runtime): Home {
   let dialect: DialectName | undefined
   let rename: Rename | undefined
   function* steps(jobs: readonly NewJob[]): Steps<EnqueueOutcome[]> {
@@ -168,18 +223,30 @@ function onPrisma(prisma: PrismaHost, schema: string, runtime: Runtime): Home {
       dialect === 'postgres' ? enqueueAndWake(jobs, null, runtime) : enqueueSteps(jobs, runtime.now())
     return yield* renamed(enqueuing, rename)
   }
+  const newId = jobIdsOf(runtime)
+  function* sending(signal: NewSignal): Steps<void> {
+    dialect ??= yield* findDialect()
+    rename ??= renameTo(schema, dialect)
+    const sent =
+      dialect === 'postgres'
+        ? postgresSignal(signal, newId(), null)
+        : sqliteSignal(signal, newId(), runtime.now())
+    yield* renamed(sent, rename)
+  }
   const within = (tx: Transaction, jobs: readonly NewJob[]) =>
     driveIn(tx, steps(jobs)).then(idsOf, (error) => {
       throw toCallersError(error)
     })
+  const alone: Begin = (work) =>
+    begin(work).catch((error) => {
+      throw dialect === 'sqlite' ? fromSqlite(error) : fromPostgres(error)
+    })
   return {
     within,
-    alone: (jobs) =>
-      prisma
-        .$transaction((tx) => within(tx, jobs), PRISMA_TIMES)
-        .catch((error) => {
-          throw dialect === 'sqlite' ? fromSqlite(error) : fromPostgres(error)
-        }),
+    alone: (jobs) => alone((tx) => within(tx, jobs)),
+    // On Postgres a worker that hears of the commit delivers it.
+    signal: (signal, tx) =>
+      tx ? driveIn(tx, sending(signal)) : alone((own) => driveIn(own, sending(signal))),
   }
 }
 

@@ -41,7 +41,7 @@ export function driveIn<T>(tx: Transaction, steps: Steps<T>): Promise<T> {
     if (isQuery(tx)) return driveAsync(steps, (step) => runOnQuery(tx, step))
   }
   throw unsupported(
-    'enqueue is not a supported transaction (for Drizzle pass fromDrizzle(tx, sql), for Kysely fromKysely(trx, CompiledQuery))',
+    'enqueue is not a supported transaction (pass fromDrizzle(tx, sql), fromKysely(trx, CompiledQuery), fromPostgresJs(sql), fromKnex(trx), fromTypeOrm(manager) or fromMikroOrm(em))',
   )
 }
 
@@ -106,6 +106,11 @@ function isQuery(tx: Transaction): tx is QueryTransaction {
   if (!('query' in tx && typeof tx.query === 'function')) return false
   // Each query of a pool may run on another connection, and would survive the caller's rollback.
   if ('totalCount' in tx && 'idleCount' in tx) throw notInside('a pool', 'a client checked out from it')
+  // Its results depend on the statement, and its DataSource has the same method outside of any transaction.
+  if ('getRepository' in tx || 'isTransactionActive' in tx)
+    throw unsupported(
+      "enqueue is TypeORM's own: pass fromTypeOrm(manager), with the manager of the transaction",
+    )
   return true
 }
 
