@@ -1,6 +1,6 @@
 import { OncueError } from '@oncue/core'
 import { formatPath, readPolicy, type TopicPolicy } from '@oncue/core/internal'
-import type { Settings } from '@oncue/core/wire'
+import type { Question, Settings } from '@oncue/core/wire'
 import type { Store } from '@oncue/db'
 import type { Logger, Runtime } from '@oncue/runtime'
 import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js'
@@ -18,6 +18,10 @@ export interface PayloadValidation {
   check(topic: string, payload: unknown, mode: Mode): Promise<void>
   /** For many payloads: reads the schemas once. */
   checker(mode: Mode): Promise<(topic: string, payload: unknown) => void>
+  /** Checks a signal against what a worker announced: UNKNOWN_SIGNAL, INVALID_SIGNAL. Not if it announced nothing. */
+  checkSignal(topic: string, name: string, data: unknown): Promise<void>
+  /** Checks an answer against the schema that was stored with its question: INVALID_ANSWER. */
+  checkAnswer(question: Pick<Question, 'topic' | 'name' | 'schema'>, value: unknown): void
   /** What workers announced of topics: queue, priority, retries and timeout of jobs whose caller names none. */
   policies(): Promise<(topic: string) => TopicPolicy | undefined>
 }
@@ -32,7 +36,11 @@ type Options = {
 }
 
 /** The JSON text of its schema, and its policy. */
-type Announced = { readonly schema: string; readonly policy: TopicPolicy }
+type Announced = {
+  readonly schema: string
+  readonly policy: TopicPolicy
+  readonly signals: Readonly<Record<string, unknown>>
+}
 
 /** A compiled schema; null when it cannot be compiled. Kept until the text changes. */
 type Known = { readonly text: string; readonly validate: ValidateFunction | null }
@@ -52,7 +60,7 @@ export function createPayloadValidation({
     return new Map(
       rows.map(({ topic, input, policy }) => [
         topic,
-        { schema: JSON.stringify(input), policy: readPolicy(policy) },
+        { schema: JSON.stringify(input), policy: readPolicy(policy), signals: signalsOf(policy) },
       ]),
     )
   }
@@ -95,14 +103,53 @@ export function createPayloadValidation({
     }
   }
 
+  async function checkSignal(topic: string, name: string, data: unknown): Promise<void> {
+    const known = (await announced.get('', readTopics)).get(topic)
+    if (!known) return
+    const { signals } = known
+    if (!Object.hasOwn(signals, name)) {
+      const names = Object.keys(signals)
+      const there =
+        names.length > 0 ? `it has ${names.map((each) => JSON.stringify(each)).join(', ')}` : 'it has none'
+      throw new OncueError('UNKNOWN_SIGNAL', `${topic} has no signal ${JSON.stringify(name)}: ${there}`)
+    }
+    assertFits(topic, `${topic}\0${name}`, signals[name], data, 'signal')
+  }
+
+  function checkAnswer({ topic, name, schema }: Pick<Question, 'topic' | 'name' | 'schema'>, value: unknown) {
+    assertFits(topic, `${topic}\0ask\0${name}`, schema, value, 'answer')
+  }
+
+  function assertFits(
+    topic: string,
+    key: string,
+    schema: unknown,
+    value: unknown,
+    what: 'signal' | 'answer',
+  ): void {
+    const validate = compile(key, JSON.stringify(schema))
+    if (!validate || validate(value)) return
+    const { reason, path } = describeFault(validate.errors ?? [], what)
+    const code = what === 'signal' ? 'INVALID_SIGNAL' : 'INVALID_ANSWER'
+    throw new OncueError(code, `${path}: ${reason} (schema of ${topic})`, { details: { topic, path } })
+  }
+
   return {
     checker,
+    checkSignal,
+    checkAnswer,
     check: async (topic, payload, mode) => (await checker(mode))(topic, payload),
     async policies() {
       const known = await announced.get('', readTopics)
       return (topic) => known.get(topic)?.policy
     },
   }
+}
+
+/** The schemas of signals in an announced policy. */
+function signalsOf(policy: unknown): Readonly<Record<string, unknown>> {
+  const { signals } = (policy ?? {}) as { readonly signals?: unknown }
+  return typeof signals === 'object' && signals !== null ? (signals as Record<string, unknown>) : {}
 }
 
 function createAjv(): Ajv2020 {
@@ -120,10 +167,10 @@ function createAjv(): Ajv2020 {
 }
 
 /** The deepest fault: of several alternatives, the intended one matches furthest. Values are left out: they may be secret. */
-function describeFault(errors: readonly ErrorObject[]): { path: string; reason: string } {
+function describeFault(errors: readonly ErrorObject[], what = 'payload'): { path: string; reason: string } {
   const [fault] = errors.toSorted((a, b) => depthOf(b) - depthOf(a))
-  if (!fault) return { path: 'payload', reason: 'is invalid' }
-  return { path: formatPath('payload', pathOf(fault)), reason: reasonOf(fault) }
+  if (!fault) return { path: what, reason: 'is invalid' }
+  return { path: formatPath(what, pathOf(fault)), reason: reasonOf(fault) }
 }
 
 const depthOf = ({ instancePath }: ErrorObject) => instancePath.split('/').length

@@ -28,7 +28,7 @@ interface Impossible {
  * needs one alternative that JSON can hold. A transform is checked by its input. At the top,
  * undefined is stored as null.
  */
-export function assertPossible(schema: Schema, name: 'input' | 'output'): void {
+export function assertPossible(schema: Schema, name: string): void {
   if (isNothing(schema)) return
   const found = find(schema, `job.${name}`, new Map())
   if (!found) return

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { OncueError } from '../errors.ts'
+import { isZod, type Schema, type StandardSchema } from '../job/schema.ts'
 import { accepts } from '../job/validate.ts'
 import { type PlainWorkers, readWorkers, type Worker, type Workers } from './workers.ts'
 
@@ -12,6 +13,8 @@ export interface TopicDescription {
   readonly input: JsonSchema
   /** JSON Schema of what `wait` returns. */
   readonly output: JsonSchema
+  /** JSON Schemas of what senders of signals send, by name; absent: the topic has none. */
+  readonly signals?: Readonly<Record<string, JsonSchema>>
   readonly queue: string | undefined
   readonly priority: number | undefined
   readonly timeoutMs: number | undefined
@@ -44,11 +47,17 @@ export function toRegistry(...sources: readonly (Workers | PlainWorkers)[]): Reg
 }
 
 function describeTopic(topic: string, definition: Worker['definition']): TopicDescription {
-  const { input, output, queue, priority, timeoutMs, maxRetries, retry, isolate, schedule } = definition
+  const { input, output, signals, queue, priority, timeoutMs, maxRetries, retry, isolate, schedule } =
+    definition
   return {
     topic,
     input: toJsonSchema(input, 'input'),
     output: toJsonSchema(output, 'output'),
+    ...(Object.keys(signals).length > 0 && {
+      signals: Object.fromEntries(
+        Object.entries(signals).map(([name, schema]) => [name, toJsonSchema(schema, 'input')]),
+      ),
+    }),
     queue,
     priority,
     timeoutMs,
@@ -59,19 +68,41 @@ function describeTopic(topic: string, definition: Worker['definition']): TopicDe
   }
 }
 
-/** What JSON Schema cannot express becomes `{}`, which accepts anything: a description must not stop a worker. */
-function toJsonSchema(schema: z.core.$ZodType, io: 'input' | 'output'): JsonSchema {
-  // JSON Schema cannot express undefined, and a missing value is stored as null.
-  const { type } = schema._zod.def
-  if (type === 'void' || type === 'undefined') return { type: 'null' }
+/** What JSON Schema cannot express, or the library does not convert, becomes `{}`, which accepts anything: a description must not stop a worker. */
+export function toJsonSchema(schema: Schema, io: 'input' | 'output'): JsonSchema {
   try {
-    const params = { io, unrepresentable: 'any', ...(io === 'input' && { override: loosen }) } as const
-    const described = z.toJSONSchema(schema, params)
+    const described = isZod(schema) ? fromZod(schema, io) : fromStandard(schema, io)
+    if (!described) return {}
     // A missing value is stored as null.
-    return accepts(schema, undefined) ? orNull(described) : described
+    return described.type !== 'null' && accepts(schema, undefined) ? orNull(described) : described
   } catch {
     return {}
   }
+}
+
+function fromZod(schema: z.core.$ZodType, io: 'input' | 'output'): JsonSchema {
+  // JSON Schema cannot express undefined, and a missing value is stored as null.
+  const { type } = schema._zod.def
+  if (type === 'void' || type === 'undefined') return { type: 'null' }
+  const params = { io, unrepresentable: 'any', ...(io === 'input' && { override: loosen }) } as const
+  return z.toJSONSchema(schema, params)
+}
+
+function fromStandard(schema: StandardSchema, io: 'input' | 'output'): JsonSchema | undefined {
+  const described = schema['~standard'].jsonSchema?.[io]?.({ target: 'draft-2020-12' })
+  return described && (withoutPatterns(described) as JsonSchema)
+}
+
+/** ArkType describes /a/i as `a`, and libraries differ about formats: either may refuse what the schema accepts. */
+function withoutPatterns(node: unknown): unknown {
+  if (Array.isArray(node)) return node.map(withoutPatterns)
+  if (typeof node !== 'object' || node === null) return node
+  const kept = Object.entries(node).filter(
+    // As the name of a property it has an object.
+    ([key, value]) => !((key === 'pattern' || key === 'format') && typeof value === 'string'),
+  )
+  const isData = (key: string) => ['const', 'enum', 'default', 'examples'].includes(key)
+  return Object.fromEntries(kept.map(([key, value]) => [key, isData(key) ? value : withoutPatterns(value)]))
 }
 
 /** Definitions stay at the root, where references look for them. */

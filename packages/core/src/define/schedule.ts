@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { toInputError } from '../job/input-error.ts'
 import { encodeJson } from '../job/json.ts'
+import type { InputOfSchema, Schema } from '../job/schema.ts'
 import { accepts, parsePayload } from '../job/validate.ts'
 
 export const missedSchema = z.enum(['skip', 'one', 'all'])
@@ -8,13 +9,13 @@ export const missedSchema = z.enum(['skip', 'one', 'all'])
 type Missed = z.output<typeof missedSchema>
 
 /** The schedule of a kind of job. */
-export interface ScheduleConfig<Input extends z.core.$ZodType> {
+export interface ScheduleConfig<Input extends Schema> {
   /** When a worker enqueues one: five fields, six with seconds, or a nickname such as `@daily`. */
   readonly cron?: string | undefined
   /** An IANA time zone, such as `Europe/Berlin`. Default: UTC. */
   readonly timezone?: string | undefined
   /** The payload of these jobs. Default: `{}`, or none where `input` accepts none. */
-  readonly cronPayload?: z.input<Input> | undefined
+  readonly cronPayload?: InputOfSchema<Input> | undefined
   /** Missed ticks become no job (the default), one for the last, or one each, up to 100. */
   readonly missed?: Missed | undefined
 }
@@ -44,7 +45,7 @@ const scheduleSchema = z
   )
 
 /** A payload that does not fit would fail at every tick, so it is refused when the module is loaded. */
-export function readSchedule<Input extends z.core.$ZodType>(
+export function readSchedule<Input extends Schema>(
   input: Input,
   config: ScheduleConfig<Input>,
 ): JobSchedule | undefined {

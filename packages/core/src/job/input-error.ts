@@ -1,5 +1,6 @@
 import type { z } from 'zod'
 import { type ErrorCode, OncueError } from '../errors.ts'
+import type { StandardIssue } from './schema.ts'
 import { formatPath, quote } from './text.ts'
 
 /** Fields whose errors have their own code, wherever they appear. */
@@ -25,20 +26,35 @@ export function toInputError(error: z.core.$ZodError, what: string, input: unkno
   return new OncueError(code, `${formatIssue(issue, what)}${got}`, { cause: error })
 }
 
+/** What a schema of zod or of another library has against a value. */
+export type SchemaIssues = z.core.$ZodError | { readonly issues: readonly StandardIssue[] }
+
 /**
- * Converts zod's issues with a payload or result. The value is left out, because messages are seen by more
+ * Converts the issues with a payload or result. The value is left out, because messages are seen by more
  * people.
  */
 export function toSchemaError(
-  error: z.core.$ZodError,
-  what: 'payload' | 'result',
+  error: SchemaIssues,
+  what: keyof typeof SCHEMA_CODES,
   topic: string,
 ): OncueError {
-  const code = what === 'payload' ? 'INVALID_PAYLOAD' : 'INVALID_RESULT'
-  return new OncueError(code, `${formatIssue(firstIssue(error), what)} (schema of ${topic})`, {
-    cause: error,
-  })
+  const code = SCHEMA_CODES[what]
+  return new OncueError(
+    code,
+    `${formatIssue(error instanceof Error ? firstIssue(error) : plainIssue(error.issues[0]), what)} (schema of ${topic})`,
+    {
+      cause: error,
+    },
+  )
 }
+
+const SCHEMA_CODES = {
+  payload: 'INVALID_PAYLOAD',
+  result: 'INVALID_RESULT',
+  signal: 'INVALID_SIGNAL',
+  progress: 'INVALID_INPUT',
+  answer: 'INVALID_ANSWER',
+} as const
 
 const formatIssue = ({ path, message }: Issue, what: string) => `${formatPath(what, path)}: ${message}`
 
@@ -53,6 +69,11 @@ function firstIssue(error: z.core.$ZodError): Issue {
     issue = furthest
     path = [...path, ...furthest.path]
   }
+  return { path, message: issue?.message ?? 'is invalid' }
+}
+
+function plainIssue(issue: StandardIssue | undefined): Issue {
+  const path = (issue?.path ?? []).map((part) => (typeof part === 'object' ? part.key : part))
   return { path, message: issue?.message ?? 'is invalid' }
 }
 

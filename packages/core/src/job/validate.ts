@@ -1,16 +1,18 @@
 import { z } from 'zod'
 import { OncueError } from '../errors.ts'
-import { toSchemaError } from './input-error.ts'
+import { type SchemaIssues, toSchemaError } from './input-error.ts'
+import { encodeJson } from './json.ts'
+import { acceptsAnything, isZod, type OutputOfSchema, type Schema } from './schema.ts'
 
 /**
  * Checks a payload against the input schema of its topic and returns what the handler gets. `payload` must
  * be a value from JSON, so that a schema sees the same in the producer and in the worker.
  */
-export function parsePayload<Input extends z.core.$ZodType>(
+export function parsePayload<Input extends Schema>(
   schema: Input,
   payload: unknown,
   topic: string,
-): z.output<Input> {
+): OutputOfSchema<Input> {
   return parse(schema, payload, 'payload', topic)
 }
 
@@ -19,41 +21,83 @@ export function parsePayload<Input extends z.core.$ZodType>(
  * waits for it. Only the latter uses the returned value; the stored result is what the handler returned, or the
  * schema's transforms would be applied twice. Like a payload, `result` must be a value from JSON.
  */
-export function parseResult<Output extends z.core.$ZodType>(
+export function parseResult<Output extends Schema>(
   schema: Output,
   result: unknown,
   topic: string,
-): z.output<Output> {
+): OutputOfSchema<Output> {
   return parse(schema, result, 'result', topic)
 }
 
+/** Checks the data of a signal: in the sender before it is stored, and in the worker that delivers it. */
+export function parseSignal<Data extends Schema>(
+  schema: Data,
+  data: unknown,
+  topic: string,
+): OutputOfSchema<Data> {
+  return parse(schema, data, 'signal', topic)
+}
+
+/** The JSON of a run's progress, checked against the progress schema of its topic. As with a result, it is stored as given. */
+export function encodeProgress(schema: Schema, progress: unknown, topic: string): string {
+  const text = encodeJson(progress, 'progress')
+  if (!acceptsAnything(schema)) parse(schema, JSON.parse(text), 'progress', topic)
+  return text
+}
+
+/** Checks a person's answer, in the worker whose handler asked. */
+export function parseAnswer<Answer extends Schema>(
+  schema: Answer,
+  value: unknown,
+  topic: string,
+): OutputOfSchema<Answer> {
+  return parse(schema, value, 'answer', topic)
+}
+
 /** Whether the schema accepts this value; false if it throws, or is asynchronous. */
-export function accepts(schema: z.core.$ZodType, value: unknown): boolean {
+export function accepts(schema: Schema, value: unknown): boolean {
   try {
-    return z.safeParse(schema, value).success
+    return check(schema, value).success
   } catch {
     return false
   }
 }
 
-function parse<Schema extends z.core.$ZodType>(
-  schema: Schema,
+function parse<S extends Schema>(
+  schema: S,
   value: unknown,
-  what: 'payload' | 'result',
+  what: 'payload' | 'result' | 'signal' | 'progress' | 'answer',
   topic: string,
-): z.output<Schema> {
-  let parsed: z.ZodSafeParseResult<z.output<Schema>>
+): OutputOfSchema<S> {
+  let checked: Checked
   try {
-    parsed = z.safeParse(schema, value)
+    checked = check(schema, value)
     // JSON has no undefined: it is stored as null. A schema that accepts null gets it; z.void() and .optional() do
     // not.
-    const asUndefined = value === null && !parsed.success ? z.safeParse(schema, undefined) : undefined
-    if (asUndefined?.success) parsed = asUndefined
+    const asUndefined = value === null && !checked.success ? check(schema, undefined) : undefined
+    if (asUndefined?.success) checked = asUndefined
   } catch (cause) {
     if (!(cause instanceof z.core.$ZodAsyncError)) throw cause
     const message = `the ${what} schema of ${topic} is asynchronous; move the asynchronous part into the handler`
     throw new OncueError('INVALID_INPUT', message, { cause })
   }
-  if (parsed.success) return parsed.data
-  throw toSchemaError(parsed.error, what, topic)
+  // The schema made it; the compiler cannot know that.
+  if (checked.success) return checked.data as OutputOfSchema<S>
+  throw toSchemaError(checked.error, what, topic)
+}
+
+type Checked =
+  | { readonly success: true; readonly data: unknown }
+  | { readonly success: false; readonly error: SchemaIssues }
+
+function check(schema: Schema, value: unknown): Checked {
+  // Not by its Standard Schema: zod's own issues say more of unions.
+  if (isZod(schema)) return z.safeParse(schema, value)
+  const result = schema['~standard'].validate(value)
+  if (result instanceof Promise) {
+    // Nobody waits for it: without this its failure would end the process.
+    result.catch(() => {})
+    throw new z.core.$ZodAsyncError()
+  }
+  return result.issues ? { success: false, error: result } : { success: true, data: result.value }
 }
