@@ -108,6 +108,16 @@ export const ERRORS = {
   JOB_NOT_FOUND: notFound('Check the id; finished jobs are pruned after the retention time.'),
   INVALID_STATE: conflict('Read the job again: its status does not allow this action.'),
   JOB_CHANGED: conflict('Read the job again, then send your change with its new `run` and `updated`.'),
+  JOB_FINISHED: conflict('Nothing can be sent to a finished job; requeue it first if it is to run again.'),
+  TOO_MANY_SIGNALS: conflict('Let the job end and enqueue another, or send less: a job keeps its signals.'),
+  UNKNOWN_SIGNAL: badRequest('Use one of the signals that the definition of the topic names.'),
+  INVALID_SIGNAL: badRequest('Send plain JSON that fits the schema of this signal.'),
+  NOT_ASKED: notFound('Read the open questions of the job: its handler asks each by a name.'),
+  ALREADY_ANSWERED: conflict('Nothing to do: the first answer counts.'),
+  QUESTION_TIMED_OUT: conflict(
+    'The job went on without an answer; requeue it once it has ended, if it should ask again.',
+  ),
+  INVALID_ANSWER: badRequest('Send plain JSON that fits the schema of the question.'),
   UNIQUE_KEY_LIVE: conflict('Another job holds this unique key: wait for it, replace it, or use its id.'),
   VERSION_MISMATCH: conflict('Another writer appended first: read the events again, then retry the append.'),
   STALE_RUN: conflict('Discard the result: the job was cancelled, or another run owns it.'),
@@ -131,6 +141,29 @@ export const ERRORS = {
   PAIRING_REFUSED: forbidden('Create a new code: this one is wrong, used or expired.'),
 
   // Outcomes of a run
+  NESTED_CALL: broken('Make durable calls of ctx from the handler, not within a step or a commit.'),
+  SPAWN_CHANGED: broken(
+    'Give the call a name, and spawn the same topic and payload under it in every run; what may differ belongs in a step.',
+  ),
+  CHILDREN_FAILED: broken('Fix the errors of the children, then requeue one of them.'),
+  RESULTS_TOO_LARGE: {
+    http: 413,
+    trpc: 'PAYLOAD_TOO_LARGE',
+    retryable: false,
+    hint: 'Wait for fewer children at a time, or let each return a reference, such as an id, instead of the data.',
+  },
+  DUPLICATE_STEP: broken(
+    'Give each step and each sleep of a run its own name, for example with the id of the item in it.',
+  ),
+  STEP_TIMEOUT: {
+    http: 504,
+    trpc: 'GATEWAY_TIMEOUT',
+    retryable: true,
+    hint: 'Raise the timeout of the step, or pass its signal on so that slow calls stop in time.',
+  },
+  JOB_SUSPENDED: conflict(
+    'Nothing to do: the run left its worker, and the job goes on when its wait is over.',
+  ),
   INVALID_RESULT: broken('Return plain JSON that fits the output schema of the topic.'),
   JOB_TIMEOUT: {
     http: 504,

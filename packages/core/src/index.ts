@@ -1,5 +1,22 @@
 // What users write: definitions, handlers, options, errors. Shapes of the API: ./wire/index.ts.
-export type { Handler, JobContext, JobLog, RunningJob } from './define/context.ts'
+export {
+  type Child,
+  ChildrenFailed,
+  type FailedChild,
+  type ResultsOf,
+  type SettledChild,
+  type SettledOf,
+} from './define/children.ts'
+export type {
+  Answered,
+  AskOptions,
+  Handler,
+  JobContext,
+  JobLog,
+  Received,
+  RunningJob,
+  SpawnOptions,
+} from './define/context.ts'
 export {
   defineJob,
   defineJobs,
@@ -11,11 +28,19 @@ export {
   job,
   type OutputOf,
   type PayloadOf,
+  type ProgressInputOf,
+  type ProgressOf,
   type ResultOf,
+  type SignalDataOf,
+  type SignalInputOf,
+  type SignalOf,
+  type SignalSchemas,
   type TopicOf,
 } from './define/jobs.ts'
 export type { JobSchedule } from './define/schedule.ts'
 export { Cancel, PermanentError, Snooze } from './define/signals.ts'
+export { StepError } from './define/step-error.ts'
+export type { Duration, EachOptions, Step, StepOptions } from './define/steps.ts'
 export {
   type AllHandlers,
   type AnyHandler,
@@ -29,10 +54,11 @@ export { ERRORS, type ErrorCode, isOncueError, OncueError } from './errors.ts'
 export type { EnqueueOptions, IfRunning, OnConflict, ParentFailurePolicy } from './job/enqueue-options.ts'
 export type { JobError } from './job/failure.ts'
 export { isJobId, type JobId, jobIdSchema, newJobId } from './job/id.ts'
-export type { Job, JobSummary, NewJob } from './job/job.ts'
+export type { Job, JobSummary, JobWaits, NewJob } from './job/job.ts'
 export { DEFAULTS, LIMITS } from './job/limits.ts'
 export { prepareJob } from './job/prepare.ts'
 export { type ErrorClass, type RetryOptions, type RetryPolicy, retryDelayMs } from './job/retry.ts'
+export type { InputOfSchema, OutputOfSchema, Schema, StandardIssue, StandardSchema } from './job/schema.ts'
 export {
   FINISHED_STATUSES,
   type FinishedStatus,

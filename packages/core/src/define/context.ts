@@ -1,7 +1,21 @@
 import type { EnqueueOptions } from '../job/enqueue-options.ts'
 import type { JobId } from '../job/id.ts'
 import type { Job } from '../job/job.ts'
-import type { InputOf, JobDefinitions, PayloadOf, ResultOf, TopicOf } from './jobs.ts'
+import type { AskRole } from '../job/question.ts'
+import type { OutputOfSchema, Schema } from '../job/schema.ts'
+import type { Child, ResultsOf, SettledOf } from './children.ts'
+import type {
+  InputOf,
+  JobDefinitions,
+  OutputOf,
+  PayloadOf,
+  ProgressInputOf,
+  ResultOf,
+  SignalDataOf,
+  SignalOf,
+  TopicOf,
+} from './jobs.ts'
+import type { Duration, Step } from './steps.ts'
 
 /** Fields that a handler does not see: how the job is stored, claimed and ended. */
 type NotRunning =
@@ -17,6 +31,7 @@ type NotRunning =
   | 'startedAt'
   | 'finishedAt'
   | 'cancelAt'
+  | 'waits'
   | 'updated'
 
 /** The job as its handler sees it: the fields of a claim, with the payload parsed by its schema. */
@@ -36,6 +51,23 @@ export interface JobLog {
   error(message: string, fields?: LogFields): void
 }
 
+/** What came of a wait for a signal. */
+export type Received<Data> =
+  | { readonly timedOut: false; readonly value: Data }
+  | { readonly timedOut: true; readonly value?: undefined }
+
+/** What came of a question: the answer and who gave it. */
+export type Answered<Value> =
+  | { readonly timedOut: false; readonly value: Value; readonly by: string }
+  | { readonly timedOut: true; readonly value?: undefined; readonly by?: undefined }
+
+export interface AskOptions {
+  /** Ends the wait without an answer. Default: never. */
+  readonly timeout?: Duration | undefined
+  /** Who may answer: this role, or one that may do more. Default: operator. */
+  readonly role?: AskRole | undefined
+}
+
 /** What a handler can do beside returning and throwing. */
 export interface JobContext<
   Jobs extends JobDefinitions = JobDefinitions,
@@ -46,24 +78,60 @@ export interface JobContext<
   /** 1 for the first run; retries and crashes count, snoozes do not. */
   readonly attempt: number
 
-  /** Aborted at the timeout, when the job is cancelled, the worker stops, or the run is lost. Pass it on. */
+  /** Aborted at the timeout, when the job is cancelled or suspended, the worker stops, or the run is lost. Pass it on. */
   readonly signal: AbortSignal
 
   readonly log: JobLog
 
-  /** Any small JSON that people should see while the job runs. Written with the next heartbeat. */
-  progress(value: unknown): void
+  /** What people should see while the job runs, by the definition's `progress`, or any JSON. Written with the next heartbeat. */
+  progress(value: ProgressInputOf<Jobs, Topic>): void
+
+  /** Pieces of work that run once for the whole job. */
+  readonly step: Step
 
   /**
-   * Runs `work` once for the whole job: a later run gets the stored result instead of running it again. The
-   * result is the value after a round trip through JSON, of at most 1 MB (1,048,576 bytes). If it cannot be stored,
-   * the job fails without a retry, because `work` has run. `name` has 1 to 255 characters and is the same in every
-   * run.
+   * Waits for a time, or until a moment. A wait of more than a second leaves the worker: the job is suspended, and its
+   * handler runs again from the top when the time is over, with the stored results of its steps.
    */
-  step<Result>(
+  sleep(name: string, until: Duration | Date): Promise<void>
+
+  /**
+   * Waits for a signal that the topic's definition names, outside of the worker. Signals sent before are kept: each
+   * call takes the next one of its name. A second call while one is open is the same wait.
+   */
+  receive<Name extends SignalOf<Jobs, Topic>>(
+    name: Name,
+    options?: {
+      /** Ends the wait without a signal. Default: never. */
+      readonly timeout?: Duration | undefined
+    },
+  ): Promise<Received<SignalDataOf<Jobs, Topic, Name>>>
+
+  /**
+   * Whether this job comes to this line with the change that is called so: false for jobs that had passed the line before
+   * the code was deployed. Decided once for the job, so that every run goes the same way. `change` is a name of 1 to 255
+   * characters.
+   */
+  since(change: string): Promise<boolean>
+
+  /**
+   * Calls `release` when this run ends, however it ends, also when it is suspended: for what the run holds, since
+   * `finally` does not run then. The last one is called first. An error is logged and changes nothing. The job is settled
+   * when all are done, after `abandonMs` at the latest.
+   */
+  defer(release: () => unknown): void
+
+  /**
+   * Asks a person, who answers in the app, by the API or on the command line, and waits outside of the worker. The form
+   * is made from the schema. An answer that the schema refuses opens the question again. `name` has 1 to 255
+   * characters, is the same in every run, and used once in each.
+   */
+  ask<Answer extends Schema>(
     name: string,
-    work: (() => Result | Promise<Result>) & ReturnsStorable<Result>,
-  ): Promise<Stored<Result>>
+    question: string,
+    schema: Answer,
+    options?: AskOptions,
+  ): Promise<Answered<OutputOfSchema<Answer>>>
 
   /** Stores where to continue; a later run finds it in `job.cursor`. */
   checkpoint(cursor: unknown): Promise<void>
@@ -71,14 +139,27 @@ export interface JobContext<
   /** Appends an event to the job's stream. */
   emit(type: string, data?: unknown): Promise<void>
 
-  /** Enqueues a child: a job whose `parentId` is this one. */
+  /**
+   * Enqueues a child: a job whose `parentId` is this one, once for the whole job. A later run gets the same child: the
+   * call is known by its `name`, or else by its number among the calls with this topic. It must make the same payload
+   * then: SPAWN_CHANGED. Resolves with the id; for results, pass what it returns to `ctx.all`.
+   */
   spawn<T extends TopicOf<Jobs>>(
     topic: T,
     payload: InputOf<Jobs, T>,
-    options?: ContextEnqueueOptions,
-  ): Promise<JobId>
+    options?: SpawnOptions,
+  ): Child<OutputOf<Jobs, T>>
 
-  /** Enqueues an unrelated job. */
+  /**
+   * Waits until these children have ended, outside of the worker, and returns their results in this order: of up to 16 MB in
+   * total. If some did not complete, it waits for the last one and throws a ChildrenFailed.
+   */
+  all<const Children extends readonly Child[]>(children: Children): Promise<ResultsOf<Children>>
+
+  /** The same, but never throws because of a child: says of each how it ended. */
+  allSettled<const Children extends readonly Child[]>(children: Children): Promise<SettledOf<Children>>
+
+  /** Enqueues an unrelated job, once for the whole job, as `spawn` does. */
   enqueue<T extends TopicOf<Jobs>>(
     topic: T,
     payload: InputOf<Jobs, T>,
@@ -87,7 +168,15 @@ export interface JobContext<
 }
 
 /** The parent is set by the call: `spawn` sets it, `enqueue` does not. */
-type ContextEnqueueOptions = Omit<EnqueueOptions, 'parentId'>
+interface ContextEnqueueOptions extends Omit<EnqueueOptions, 'parentId'> {
+  /** The same in every run, and used once in each. Default: the topic and the number of the call. */
+  readonly name?: string | undefined
+}
+
+export interface SpawnOptions extends ContextEnqueueOptions {
+  /** What becomes of the child when this job is cancelled. Default: `cancel`. */
+  readonly onParentCancel?: 'cancel' | 'leave' | undefined
+}
 
 /** Any throw is a failure that is retried by policy, except the signals: PermanentError, Snooze, Cancel. */
 export type Handler<Jobs extends JobDefinitions, Topic extends TopicOf<Jobs>> = (
@@ -98,58 +187,3 @@ export type Handler<Jobs extends JobDefinitions, Topic extends TopicOf<Jobs>> = 
 /** A handler without a `return` returns void, which is stored like undefined. */
 // biome-ignore lint/suspicious/noConfusingVoidType: it is the type of a function without a return
 type Returned<Result> = undefined extends Result ? Result | void : Result
-
-/** Values that JSON drops, turns into `{}` or refuses. */
-type NotJson =
-  | bigint
-  | symbol
-  | ((...args: never[]) => unknown)
-  | ReadonlyMap<unknown, unknown>
-  | ReadonlySet<unknown>
-  | WeakMap<WeakKey, unknown>
-  | WeakSet<WeakKey>
-  | PromiseLike<unknown>
-  | RegExp
-  | Error
-
-type IsAny<T> = 0 extends 1 & T ? true : false
-
-/** `Value` as it comes back after it was stored as JSON: a Date as text, a class without its methods. */
-type Stored<Value> =
-  IsAny<Value> extends true
-    ? Value
-    : Value extends { toJSON(...args: never[]): infer Json }
-      ? Stored<Json>
-      : Value extends NotJson
-        ? never
-        : Value extends object
-          ? { [Key in keyof Value]: Stored<Value[Key]> }
-          : Value
-
-/** How deep a type is searched for what JSON cannot hold; types may refer to themselves. */
-type Deep = [1, 1, 1, 1, 1]
-
-/** The parts of `Value` that JSON cannot hold; `never` if there are none, or none that the type shows. */
-type Unstorable<Value, Left extends unknown[] = Deep> =
-  IsAny<Value> extends true
-    ? never
-    : Value extends { toJSON(...args: never[]): infer Json }
-      ? Left extends [unknown, ...infer Rest]
-        ? Unstorable<Json, Rest>
-        : never
-      : Value extends NotJson
-        ? Value
-        : Value extends readonly (infer Element)[]
-          ? Left extends [unknown, ...infer Rest]
-            ? Unstorable<Element, Rest>
-            : never
-          : Value extends object
-            ? Left extends [unknown, ...infer Rest]
-              ? { [Key in keyof Value]-?: Unstorable<Value[Key], Rest> }[keyof Value]
-              : never
-            : never
-
-/** Refuses at compile time a function whose result could not be stored. */
-type ReturnsStorable<Value> = [Unstorable<Value>] extends [never]
-  ? unknown
-  : { readonly 'a step must return a JSON value': Unstorable<Value> }

@@ -42,12 +42,17 @@ describe('job', () => {
     [{ input: z.string(), priority: 1e6 }, 'INVALID_PRIORITY', 'job.priority'],
     [{ input: z.string(), retry: { tries: 3 } }, 'INVALID_INPUT', 'job.retry: Unrecognized key: "tries"'],
     [{ input: z.string(), timeout: 5 }, 'INVALID_INPUT', 'job: Unrecognized key: "timeout"'],
-    [{ input: { type: 'object' } }, 'INVALID_INPUT', 'job.input must be a zod 4 schema'],
-    [{}, 'INVALID_INPUT', 'job.input must be a zod 4 schema'],
+    [{ input: { type: 'object' } }, 'INVALID_INPUT', 'job.input must be a schema of zod 4'],
+    [{}, 'INVALID_INPUT', 'job.input must be a schema of zod 4'],
+    [
+      { input: z.string(), signals: { 'a:b': z.null() } },
+      'INVALID_INPUT',
+      'job.signals: a name must not contain ":"',
+    ],
     [{ input: z.string(), isolate: { memoryMb: 1 } }, 'INVALID_INPUT', 'job.isolate'],
     [{ input: z.string(), isolate: { memory: 64 } }, 'INVALID_INPUT', 'job.isolate'],
     [{ input: z.string(), isolate: { env: ['A=B'] } }, 'INVALID_INPUT', 'job.isolate'],
-    [{ input: z.string(), output: 5 }, 'INVALID_INPUT', 'job.output must be a zod 4 schema'],
+    [{ input: z.string(), output: 5 }, 'INVALID_INPUT', 'job.output must be a schema of zod 4'],
   ])('refuses %j', (config, code, message) => {
     expect(() => job(config as never)).toThrow(expect.objectContaining({ code }))
     expect(() => job(config as never)).toThrow(message)

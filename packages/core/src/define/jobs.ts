@@ -2,18 +2,32 @@ import { z } from 'zod'
 import { OncueError } from '../errors.ts'
 import { jobDefaultsSchema } from '../job/enqueue-options.ts'
 import { toInputError } from '../job/input-error.ts'
+import { LIMITS } from '../job/limits.ts'
 import { assertTopic } from '../job/names.ts'
 import { type ErrorClass, type RetryOptions, type RetryPolicy, toRetrySettings } from '../job/retry.ts'
+import { type InputOfSchema, isSchema, isZod, type OutputOfSchema, type Schema } from '../job/schema.ts'
+import { assertText } from '../job/text.ts'
 import { assertPossible } from './impossible-schema.ts'
 import { type JobSchedule, readSchedule, type ScheduleConfig } from './schedule.ts'
 
+/** Schemas by the names of signals: the input type is what a sender sends, the output type what `receive` returns. */
+export type SignalSchemas = Readonly<Record<string, Schema>>
+
 /** The options of a kind of job. */
-export interface JobConfig<Input extends z.core.$ZodType, Output extends z.core.$ZodType>
-  extends ScheduleConfig<Input> {
+export interface JobConfig<
+  Input extends Schema,
+  Output extends Schema,
+  Signals extends SignalSchemas = SignalSchemas,
+  Progress extends Schema = Schema,
+> extends ScheduleConfig<Input> {
   /** Its input type is what producers send, its output type what the handler gets. */
   readonly input: Input
   /** Its input type is what the handler returns, its output type what `wait` returns. */
   readonly output?: Output | undefined
+  /** What can be sent to a running or suspended job, by name: its handler waits for it with `ctx.receive`. */
+  readonly signals?: Signals | undefined
+  /** Its input type is what the handler gives to `ctx.progress`, its output type what those who watch get. */
+  readonly progress?: Progress | undefined
   /** Where its jobs wait. Default: `default`. */
   readonly queue?: string | undefined
   /** Higher runs first within a queue, -32,768 to 32,767. Default: 0. */
@@ -57,11 +71,15 @@ const definitionSchema = jobDefaultsSchema.extend({ isolate: isolateSchema.optio
 
 /** A checked JobConfig. For undefined options the defaults of Oncue apply. */
 export interface JobDefinition<
-  Input extends z.core.$ZodType = z.core.$ZodType,
-  Output extends z.core.$ZodType = z.core.$ZodType,
+  Input extends Schema = Schema,
+  Output extends Schema = Schema,
+  Signals extends SignalSchemas = SignalSchemas,
+  Progress extends Schema = Schema,
 > {
   readonly input: Input
   readonly output: Output
+  readonly signals: Signals
+  readonly progress: Progress
   readonly queue: string | undefined
   readonly priority: number | undefined
   readonly timeoutMs: number | undefined
@@ -80,27 +98,78 @@ export type JobDefinitions = Readonly<Record<string, JobDefinition>>
 
 export type TopicOf<Jobs extends JobDefinitions> = keyof Jobs & string
 /** What a producer sends. */
-export type InputOf<Jobs extends JobDefinitions, Topic extends TopicOf<Jobs>> = z.input<Jobs[Topic]['input']>
+export type InputOf<Jobs extends JobDefinitions, Topic extends TopicOf<Jobs>> = InputOfSchema<
+  Jobs[Topic]['input']
+>
 /** What a handler gets. */
-export type PayloadOf<Jobs extends JobDefinitions, Topic extends TopicOf<Jobs>> = z.output<
+export type PayloadOf<Jobs extends JobDefinitions, Topic extends TopicOf<Jobs>> = OutputOfSchema<
   Jobs[Topic]['input']
 >
 /** What a handler returns. */
-export type ResultOf<Jobs extends JobDefinitions, Topic extends TopicOf<Jobs>> = z.input<
+export type ResultOf<Jobs extends JobDefinitions, Topic extends TopicOf<Jobs>> = InputOfSchema<
   Jobs[Topic]['output']
 >
 /** What a producer gets from `wait`. */
-export type OutputOf<Jobs extends JobDefinitions, Topic extends TopicOf<Jobs>> = z.output<
+export type OutputOf<Jobs extends JobDefinitions, Topic extends TopicOf<Jobs>> = OutputOfSchema<
   Jobs[Topic]['output']
 >
 
+/** What a handler gives to `ctx.progress`. */
+export type ProgressInputOf<Jobs extends JobDefinitions, Topic extends TopicOf<Jobs>> = InputOfSchema<
+  Jobs[Topic]['progress']
+>
+/** What those who watch a job get. */
+export type ProgressOf<Jobs extends JobDefinitions, Topic extends TopicOf<Jobs>> = OutputOfSchema<
+  Jobs[Topic]['progress']
+>
+
+/** The names of the signals of a topic. */
+export type SignalOf<
+  Jobs extends JobDefinitions,
+  Topic extends TopicOf<Jobs>,
+> = keyof Jobs[Topic]['signals'] & string
+/** What a sender sends. */
+export type SignalInputOf<
+  Jobs extends JobDefinitions,
+  Topic extends TopicOf<Jobs>,
+  Name extends SignalOf<Jobs, Topic>,
+> = InputOfSchema<Jobs[Topic]['signals'][Name]>
+/** What `ctx.receive` returns. */
+export type SignalDataOf<
+  Jobs extends JobDefinitions,
+  Topic extends TopicOf<Jobs>,
+  Name extends SignalOf<Jobs, Topic>,
+> = OutputOfSchema<Jobs[Topic]['signals'][Name]>
+
+/** Of a topic that names none. */
+type NoSignals = Readonly<Record<never, never>>
+
 /** Defines one kind of job, for `defineJobs`. Mistakes are reported when the module is loaded. */
-export function job<Input extends z.core.$ZodType, Output extends z.core.$ZodType = z.ZodUnknown>(
-  config: JobConfig<Input, Output>,
-): JobDefinition<Input, Output> {
-  const { input, output = z.unknown(), retry, cron, timezone, cronPayload, missed, ...defaults } = config
+export function job<
+  Input extends Schema,
+  Output extends Schema = z.ZodUnknown,
+  Signals extends SignalSchemas = NoSignals,
+  Progress extends Schema = z.ZodUnknown,
+  // Not inferred from where the definition goes, which would accept signals of any name.
+>(
+  config: JobConfig<Input, Output, Signals, Progress>,
+): JobDefinition<Input, Output, NoInfer<Signals>, NoInfer<Progress>> {
+  const {
+    input,
+    output = z.unknown(),
+    signals,
+    progress = z.unknown(),
+    retry,
+    cron,
+    timezone,
+    cronPayload,
+    missed,
+    ...defaults
+  } = config
   assertSchema(input, 'input')
   assertSchema(output, 'output')
+  assertSignals(signals)
+  assertSchema(progress, 'progress')
   // Classes are for the worker only: they cannot be stored, so the schema of retry options has none.
   const { retryOn = [], ...retryOptions } = retry || {}
   const written = { ...defaults, retry: retry && retryOptions }
@@ -112,6 +181,10 @@ export function job<Input extends z.core.$ZodType, Output extends z.core.$ZodTyp
     input,
     // Without an output schema Output is its default, ZodUnknown.
     output: output as Output,
+    // Without signals Signals is its default, which has none.
+    signals: Object.freeze({ ...signals }) as Signals,
+    // Without a progress schema Progress is its default, ZodUnknown.
+    progress: progress as Progress,
     queue,
     priority,
     timeoutMs,
@@ -136,18 +209,43 @@ export function defineJobs<const Jobs extends JobDefinitions>(jobs: Jobs): Jobs 
 /** One definition in a file of its own: `defineJobs({ ...mailDigest, ...checkPayment })`. */
 export function defineJob<
   Topic extends string,
-  Input extends z.core.$ZodType,
-  Output extends z.core.$ZodType = z.ZodUnknown,
->(topic: Topic, config: JobConfig<Input, Output>): { readonly [T in Topic]: JobDefinition<Input, Output> } {
-  const definition = { [topic]: job(config) } as { readonly [T in Topic]: JobDefinition<Input, Output> }
+  Input extends Schema,
+  Output extends Schema = z.ZodUnknown,
+  Signals extends SignalSchemas = NoSignals,
+  Progress extends Schema = z.ZodUnknown,
+>(
+  topic: Topic,
+  config: JobConfig<Input, Output, Signals, Progress>,
+): { readonly [T in Topic]: JobDefinition<Input, Output, Signals, Progress> } {
+  const definition = { [topic]: job(config) } as {
+    readonly [T in Topic]: JobDefinition<Input, Output, Signals, Progress>
+  }
   return defineJobs(definition)
 }
 
 const DEFINITION: unique symbol = Symbol.for('oncue.definition')
 
-/** Checked by shape and not by instanceof: the user's zod may be another copy. */
-function assertSchema(schema: z.core.$ZodType, name: 'input' | 'output'): void {
-  if (typeof schema !== 'object' || schema === null || !('_zod' in schema))
-    throw new OncueError('INVALID_INPUT', `job.${name} must be a zod 4 schema`)
-  assertPossible(schema, name)
+function assertSignals(signals: SignalSchemas | undefined): void {
+  for (const [name, schema] of Object.entries(signals ?? {})) {
+    if (name === '' || name.length > LIMITS.signalNameLength) {
+      const message = `job.signals: a name must have 1 to ${LIMITS.signalNameLength} characters`
+      throw new OncueError('INVALID_INPUT', message)
+    }
+    assertText(name, 'the name of a signal')
+    if (name.includes(':')) throw new OncueError('INVALID_INPUT', 'job.signals: a name must not contain ":"')
+    assertSchema(schema, `signals.${name}`)
+  }
+}
+
+function assertSchema(schema: Schema, name: string): void {
+  if (!isSchema(schema)) {
+    const message = `job.${name} must be a schema of zod 4, or of a library with Standard Schema`
+    throw new OncueError('INVALID_INPUT', message)
+  }
+  if ('async' in schema && schema.async) {
+    throw new OncueError('INVALID_INPUT', `job.${name} is an asynchronous schema`, {
+      hint: 'Use the synchronous one, and move the asynchronous part into the handler.',
+    })
+  }
+  if (isZod(schema)) assertPossible(schema, name)
 }

@@ -7,6 +7,8 @@ export type Signal =
   | { readonly kind: 'permanent' }
   | { readonly kind: 'snooze'; readonly delayMs: number }
   | { readonly kind: 'cancel'; readonly reason: string | undefined }
+  /** Only Oncue throws it, at middleware whose run leaves the worker. */
+  | { readonly kind: 'suspend' }
 
 /** A registered symbol, so that a handler's copy of this package and the worker's understand each other. */
 const SIGNAL: unique symbol = Symbol.for('oncue.signal')

@@ -26,7 +26,7 @@ describe('defineWorkers', () => {
         expectTypeOf(ctx.job.payload).toEqualTypeOf<{ userId: string }>()
         expectTypeOf(ctx.signal).toEqualTypeOf<AbortSignal>()
         expectTypeOf(ctx.step('one', async () => 1)).toEqualTypeOf<Promise<number>>()
-        expectTypeOf(ctx.spawn('check_payment', { orderId: '7' })).toEqualTypeOf<Promise<JobId>>()
+        expectTypeOf(ctx.spawn('check_payment', { orderId: '7' })).resolves.toEqualTypeOf<JobId>()
         return { sent: 3 }
       },
       async check_payment(job, ctx) {

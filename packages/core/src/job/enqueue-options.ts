@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { jobIdSchema } from './id.ts'
 import { LIMITS } from './limits.ts'
+import { wholeRecord } from './meta.ts'
 import { queueSchema } from './names.ts'
 import { retryOptionsSchema } from './retry.ts'
 
@@ -119,6 +120,6 @@ export const enqueueOptionsSchema = z.strictObject({
   /** W3C traceparent. */
   trace: z.string().max(LIMITS.traceLength).optional().describe('W3C traceparent'),
   /** What lists can be filtered by. */
-  meta: z.record(z.string(), z.unknown()).optional().describe('values that lists can be filtered by'),
+  meta: wholeRecord(z.string(), z.unknown()).optional().describe('values that lists can be filtered by'),
 })
 export type EnqueueOptions = z.input<typeof enqueueOptionsSchema>

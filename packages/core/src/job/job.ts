@@ -7,6 +7,25 @@ import { JOB_STATUSES } from './states.ts'
 
 export const jobStatusSchema = z.enum(JOB_STATUSES)
 
+const waitSchema = z.object({
+  kind: z.enum(['timer', 'signal', 'ask', 'children']),
+  name: z
+    .string()
+    .describe('of the sleep, the step, the signal or the question; of children, how many are left'),
+  until: z.string().nullable().describe('ISO 8601; null: without a timeout'),
+  children: z
+    .object({ left: z.int(), total: z.int() })
+    .optional()
+    .describe('of a wait for children: how many it waits for, and how many have not ended'),
+})
+
+/** What a suspended job waits for: the first of these resumes it. */
+const jobWaitsSchema = z.object({
+  since: z.string().describe('ISO 8601'),
+  for: z.array(waitSchema),
+})
+export type JobWaits = z.output<typeof jobWaitsSchema>
+
 /** A job as reads return it. Fields that do not apply are null, never absent. */
 export const jobSchema = z.object({
   id: jobIdSchema,
@@ -32,6 +51,7 @@ export const jobSchema = z.object({
   cancelAt: z.date().nullable().describe('when its run was asked to stop'),
   parentId: jobIdSchema.nullable(),
   depsLeft: z.int().describe('jobs it still waits for'),
+  waits: jobWaitsSchema.nullable().describe('what a suspended job waits for; null: it is not suspended'),
   cursor: z.unknown().describe('where its handler would go on'),
   progress: z.unknown(),
   lastError: jobErrorSchema.nullable(),

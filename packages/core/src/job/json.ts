@@ -3,7 +3,7 @@ import { LIMITS } from './limits.ts'
 import { formatPath, isStorableText, quote, textFault, utf8Length } from './text.ts'
 
 /** The kind of value that is encoded: decides the limit, the code of an error, and the first word of its path. */
-export type JsonKind = 'payload' | 'result' | 'meta' | 'cursor' | 'progress' | 'event'
+export type JsonKind = 'payload' | 'result' | 'meta' | 'cursor' | 'progress' | 'event' | 'signal' | 'answer'
 
 const KINDS = {
   payload: { limit: LIMITS.payloadBytes, notJson: 'INVALID_PAYLOAD', tooLarge: 'PAYLOAD_TOO_LARGE' },
@@ -11,6 +11,8 @@ const KINDS = {
   meta: { limit: LIMITS.metaBytes, notJson: 'INVALID_INPUT', tooLarge: 'META_TOO_LARGE' },
   cursor: { limit: LIMITS.cursorBytes, notJson: 'INVALID_INPUT', tooLarge: 'PAYLOAD_TOO_LARGE' },
   progress: { limit: LIMITS.progressBytes, notJson: 'INVALID_INPUT', tooLarge: 'PAYLOAD_TOO_LARGE' },
+  signal: { limit: LIMITS.payloadBytes, notJson: 'INVALID_SIGNAL', tooLarge: 'PAYLOAD_TOO_LARGE' },
+  answer: { limit: LIMITS.payloadBytes, notJson: 'INVALID_ANSWER', tooLarge: 'PAYLOAD_TOO_LARGE' },
   event: { limit: LIMITS.eventBytes, notJson: 'INVALID_INPUT', tooLarge: 'PAYLOAD_TOO_LARGE' },
 } as const satisfies Record<JsonKind, object>
 

@@ -30,6 +30,9 @@ export const LIMITS = {
   /** For the data of an event; a finished step may be as large as a payload. */
   eventBytes: 65_536,
   stepNameLength: 255,
+  signalNameLength: 128,
+  /** Signals that one job keeps, whether it has received them or not: each of its runs reads them. */
+  signals: 1_000,
   /** Events in one append. */
   events: 1_000,
   timeoutMs: 7 * DAY_MS,

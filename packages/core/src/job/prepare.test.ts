@@ -232,6 +232,11 @@ describe('prepareJob refuses with a named code', () => {
     ['INVALID_PAYLOAD', ['x', { f() {} }], 'payload.f is a function'],
     ['UNSAFE_NUMBER', ['x', { id: 2n }], 'payload.id is a bigint'],
     ['PAYLOAD_TOO_LARGE', ['x', 'y'.repeat(LIMITS.payloadBytes)], 'payload takes 1048578 bytes'],
+    [
+      'INVALID_INPUT',
+      ['x', text, { meta: JSON.parse('{"__proto__":"x"}') }],
+      'options.meta: must not have a key __proto__',
+    ],
     ['META_TOO_LARGE', ['x', text, { meta: { a: 'y'.repeat(LIMITS.metaBytes) } }], 'meta takes 8200 bytes'],
     ['INVALID_INPUT', ['x', text, { delay: LIMITS.delayMs + 1 }], 'options.delay'],
     ['INVALID_INPUT', ['x', text, { timeoutMs: 0 }], 'options.timeoutMs'],

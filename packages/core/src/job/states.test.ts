@@ -21,9 +21,19 @@ describe('statuses', () => {
 describe('transitions', () => {
   // This table has every pair of a status and an allowed transition; any other is refused.
   const allowed: Record<(typeof JOB_STATUSES)[number], TransitionName[]> = {
-    blocked: ['release_dependant', 'stop', 'cancel'],
+    blocked: ['release_dependant', 'stop', 'resume', 'cancel'],
     pending: ['claim', 'cancel'],
-    processing: ['complete', 'fail', 'retry', 'crash', 'snooze', 'release', 'cancel'],
+    processing: [
+      'complete',
+      'fail',
+      'retry',
+      'crash',
+      'snooze',
+      'release',
+      'suspend',
+      'suspend_until',
+      'cancel',
+    ],
     completed: ['requeue'],
     failed: ['requeue'],
     cancelled: ['requeue'],
@@ -45,6 +55,9 @@ describe('transitions', () => {
       crash: 'pending',
       snooze: 'pending',
       release: 'pending',
+      suspend: 'blocked',
+      suspend_until: 'pending',
+      resume: 'pending',
       cancel: 'cancelled',
       requeue: 'pending',
     })
@@ -60,8 +73,7 @@ describe('transitions', () => {
   it('leave no status without a way in and a way out', () => {
     for (const status of JOB_STATUSES) {
       expect(names.some((name) => canTransition(status, name))).toBe(true)
-      // A new job is blocked or pending; nothing else leads to blocked.
-      if (status !== 'blocked') expect(names.some((name) => TRANSITIONS[name].to === status)).toBe(true)
+      expect(names.some((name) => TRANSITIONS[name].to === status)).toBe(true)
     }
   })
 })

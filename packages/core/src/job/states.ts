@@ -37,9 +37,9 @@ interface Transition {
 /**
  * Every way a job may change its status. A status change that is not listed here is a bug.
  *
- * Four transitions lead from processing back to pending. They are distinct because they charge differently:
- * a retry counts in `retries`, a crash in `crashes`, a snooze and a release count nowhere. A crash or a
- * failed run that has no retries left is a `fail`.
+ * Five transitions lead from processing back to pending. They are distinct because they charge differently:
+ * a retry counts in `retries`, a crash in `crashes`, a snooze, a release and a suspension count nowhere. A crash
+ * or a failed run that has no retries left is a `fail`.
  */
 export const TRANSITIONS = {
   release_dependant: { from: ['blocked'], to: 'pending' },
@@ -52,6 +52,12 @@ export const TRANSITIONS = {
   crash: { from: ['processing'], to: 'pending' },
   snooze: { from: ['processing'], to: 'pending' },
   release: { from: ['processing'], to: 'pending' },
+  /** It waits outside of its worker, for a signal without a timeout. */
+  suspend: { from: ['processing'], to: 'blocked' },
+  /** The same, until a moment at the latest. */
+  suspend_until: { from: ['processing'], to: 'pending' },
+  /** A signal came for which it was suspended. */
+  resume: { from: ['blocked'], to: 'pending' },
   cancel: { from: LIVE_STATUSES, to: 'cancelled' },
   requeue: { from: FINISHED_STATUSES, to: 'pending' },
 } as const satisfies Record<string, Transition>

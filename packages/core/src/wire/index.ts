@@ -130,6 +130,8 @@ export {
   type Relative,
   requeuedWithPayloadSchema,
   requeueWithPayloadRequestSchema,
+  signalJobRequestSchema,
+  signalledJobSchema,
   statusesOf,
   type WaitReason,
   type WatchMessage,
@@ -139,6 +141,14 @@ export {
   watchMessageSchema,
   watchRequestSchema,
 } from './jobs.ts'
+export {
+  answeredJobSchema,
+  answerJobRequestSchema,
+  type Question,
+  type QuestionFilter,
+  questionSchema,
+  questionsRequestSchema,
+} from './questions.ts'
 export {
   announcedTopicSchema,
   configureQueueRequestSchema,
@@ -213,6 +223,7 @@ export {
   TREND_PARTS,
 } from './stats.ts'
 export { PAST_TIME_HINT, parseMoment, parsePastTime } from './time-text.ts'
+export { type Timeline, type TimelineEntry, timelineResponseSchema } from './timeline.ts'
 export {
   type AuditEntry,
   type AuditPage,

@@ -3,6 +3,7 @@ import { jobErrorSchema } from '../job/failure.ts'
 import { jobIdSchema } from '../job/id.ts'
 import { jobSchema, jobStatusSchema, jobSummarySchema } from '../job/job.ts'
 import { LIMITS } from '../job/limits.ts'
+import { wholeRecord } from '../job/meta.ts'
 import { queueSchema, topicSchema } from '../job/names.ts'
 import {
   FINISHED_STATUSES,
@@ -35,8 +36,7 @@ export const jobFilterSchema = z.strictObject({
   /** Of this topic. */
   topic: topicSchema.optional(),
   /** Jobs whose meta has all of these. */
-  meta: z
-    .record(plainText(255), z.union([plainText(LIMITS.metaBytes), z.number(), z.boolean()]))
+  meta: wholeRecord(plainText(255), z.union([plainText(LIMITS.metaBytes), z.number(), z.boolean()]))
     .refine((meta) => Object.keys(meta).length <= MAX_META_KEYS, {
       error: `must name at most ${MAX_META_KEYS} keys`,
     })
@@ -127,7 +127,7 @@ export const jobEventSchema = z.object({
 })
 export type JobEvent = Readonly<z.output<typeof jobEventSchema>>
 
-const maskedSchema = z.array(z.string()).describe('paths of the values that only admins see')
+export const maskedSchema = z.array(z.string()).describe('paths of the values that only admins see')
 
 const jobDetailsSchema = jobSchema.extend({ events: z.array(jobEventSchema) })
 export type JobDetails = z.output<typeof jobDetailsSchema>
@@ -153,6 +153,7 @@ export const waitReasonSchema = z.object({
     'parents',
     'scheduled',
     'back_off',
+    'suspended',
     'paused',
     'no_worker',
     'unknown_topic',
@@ -242,11 +243,27 @@ export const requeuedWithPayloadSchema = z.object({
   changed: z.array(z.string()).describe('which fields differ, the first 20: `payload.amount`'),
 })
 
+/** A signal for one live job. */
+export const signalJobRequestSchema = z.strictObject({
+  id: jobIdSchema,
+  name: plainText(LIMITS.signalNameLength).min(1).describe('a signal that the topic of the job names'),
+  data: z
+    .unknown()
+    .refine((data) => data !== undefined, { error: 'is missing' })
+    .describe('JSON that fits the schema of the signal'),
+  key: plainText(LIMITS.signalNameLength)
+    .min(1)
+    .optional()
+    .describe('of several signals with the same name and key, the job gets one'),
+})
+
+export const signalledJobSchema = z.object({ id: jobIdSchema, name: z.string() })
+
 export const actionReportSchema = z.object({
   done: z.int(),
   /**
-   * Reason → how many: INVALID_STATE, JOB_NOT_FOUND, UNIQUE_KEY_LIVE, HAS_DEPENDANTS, CHANGED, BUSY; of a run now also
-   * ALREADY_DUE, RUNNING, BLOCKED, FINISHED, THROTTLED.
+   * Reason → how many: INVALID_STATE, JOB_NOT_FOUND, UNIQUE_KEY_LIVE, HAS_DEPENDANTS, PARENT_LIVE, CHANGED, BUSY; of a run now also
+   * ALREADY_DUE, RUNNING, BLOCKED, FINISHED, THROTTLED, SUSPENDED.
    */
   skipped: z.record(z.string(), z.int()).describe('reason → how many'),
 })

@@ -115,6 +115,11 @@ describe('the readings of a line of text, the likeliest first', () => {
     expect(wordsOf('no answer', unknown)).toEqual([inPayload('no answer'), inError('no answer')])
   })
 
+  it('lose no condition to a key of objects', () => {
+    const [reading] = readingsOf('topic:mail meta.__proto__:x')
+    expect(JSON.stringify(reading?.filter)).toBe('{"topic":"mail","meta":{"__proto__":"x"}}')
+  })
+
   it('are at most six', () => {
     const topics = Array.from({ length: 50 }, (_, n) => `cafe_${n}`)
     expect(wordsOf('cafe', { topics, queues: topics })).toHaveLength(6)
@@ -129,6 +134,7 @@ describe('what cannot be understood is refused with a hint', () => {
       'Use topic: queue: error: meta.key: status: after: before: id: payload:, or search for the text in quotes: "colour:red".',
     ],
     ['status:done', 'status: “done” is not a status', 'Use one of blocked, pending,'],
+    ['status:constructor', 'status: “constructor” is not a status', 'Use one of blocked, pending,'],
     ['after:soon', 'after: “soon” is not a time', 'Use how long ago (30m, 2h, 7d)'],
     ['after:2026-02-31', 'after: “2026-02-31” is not a time', 'a day (2026-01-31)'],
     ['after:5', 'after: “5” is not a time', 'Use how long ago'],

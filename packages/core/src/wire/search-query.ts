@@ -103,7 +103,8 @@ interface Free {
 function readQualifiers(tokens: readonly Token[], context: SearchContext) {
   const filter: Record<string, unknown> = {}
   const words: string[] = []
-  const meta: Record<string, { readonly text: string; readonly typed: string | number | boolean }> = {}
+  // Not an object, which would lose a key like __proto__.
+  const meta = new Map<string, MetaValue>()
   const free: Token[] = []
   const given = new Set<string>()
   const set = (name: keyof JobFilter, value: unknown, said: string) => {
@@ -160,7 +161,7 @@ function readQualifiers(tokens: readonly Token[], context: SearchContext) {
         const key = /^meta\.(.+)$/.exec(name)?.[1]
         if (key === undefined) throw unknownQualifier(written, raw)
         const isTyped = !isQuoted && /^(true|false|-?(0|[1-9]\d{0,14})(\.\d+)?)$/.test(value)
-        meta[key] = { text: value, typed: isTyped ? (JSON.parse(value) as number | boolean) : value }
+        meta.set(key, { text: value, typed: isTyped ? (JSON.parse(value) as number | boolean) : value })
         words.push(`meta.${key} is ${value}`)
       }
     }
@@ -171,13 +172,15 @@ function readQualifiers(tokens: readonly Token[], context: SearchContext) {
   return { bases: basesOf(filter, words.join(', '), meta), free: freeOf(free) }
 }
 
+/** A value as it was written, and as the JSON that it may stand for. */
+interface MetaValue {
+  readonly text: string
+  readonly typed: string | number | boolean
+}
+
 /** A value that looks like a number may have been stored as one or as a text. */
-function basesOf(
-  filter: JobFilter,
-  words: string,
-  meta: Readonly<Record<string, { readonly text: string; readonly typed: string | number | boolean }>>,
-): Part[] {
-  const entries = Object.entries(meta)
+function basesOf(filter: JobFilter, words: string, meta: ReadonlyMap<string, MetaValue>): Part[] {
+  const entries = [...meta]
   if (entries.length === 0) return [{ filter, words }]
   const withMeta = (as: 'text' | 'typed') => ({
     ...filter,
@@ -272,11 +275,11 @@ function combine(guess: Part, base: Part, { now }: SearchContext): SearchReading
 }
 
 /** The app's words. */
-const SPOKEN: Readonly<Record<string, FilterStatus>> = { running: 'processing' }
+const SPOKEN: ReadonlyMap<string, FilterStatus> = new Map([['running', 'processing']])
 
 function toStatus(text: string): FilterStatus {
   const wanted = text.toLowerCase()
-  const status = SPOKEN[wanted] ?? STATUSES.find((known) => known === wanted)
+  const status = SPOKEN.get(wanted) ?? STATUSES.find((known) => known === wanted)
   if (status) return status
   throw invalid(`status: “${text}” is not a status`, `Use one of ${STATUSES.join(', ')}.`)
 }

@@ -63,6 +63,7 @@ describe('a list request', () => {
     { fingerprint: 'a\0' },
     { meta: { a: '\ud800' } },
     { meta: { '\0': 1 } },
+    { meta: JSON.parse('{"__proto__":"x","a":1}') },
   ])('may not be %j', (request) => {
     expect(listJobsRequestSchema.safeParse(request).success).toBe(false)
   })
