@@ -47,6 +47,34 @@ begin atomic
   select array_agg(o.priority order by o.n), array_agg(o.due order by o.n) from ordered o;
 end;
 
+create function oncue.answer(p_now timestamptz, p_id uuid, p_name text, p_data json) returns boolean
+  language plpgsql
+  set search_path = pg_catalog, pg_temp
+  set enable_seqscan = off
+  set enable_bitmapscan = off
+  set enable_hashjoin = off
+  set enable_mergejoin = off
+  set plan_cache_mode = force_generic_plan
+  set jit = off
+as $$
+declare
+  v_now constant timestamptz := coalesce(p_now, oncue.clock());
+begin
+  if current_setting('transaction_isolation') <> 'read committed' then
+    perform oncue.refuse_isolation();
+  end if;
+  perform from oncue.jobs j where j.id = p_id for no key update;
+  if not found then return false; end if;
+  update oncue.asks a set closed = v_now where a.job_id = p_id and a.name = p_name and a.closed is null;
+  if not found then return false; end if;
+  insert into oncue.outcomes (job_id, key, seq, kind, name, data, created)
+  select p_id, 'ask:' || p_name,
+    1 + coalesce((select o.seq from oncue.outcomes o where o.job_id = p_id order by o.seq desc limit 1), 0),
+    'answer', p_name, p_data, v_now;
+  perform oncue.wake(v_now, p_id);
+  return true;
+end $$;
+
 create function oncue.append_event(p_now timestamptz, p_ids uuid[], p_type text, p_data json[]) returns void
   language plpgsql
   set search_path = pg_catalog, pg_temp
@@ -99,6 +127,46 @@ begin
   end if;
 end $$;
 
+create function oncue.await_children(p_now timestamptz, p_id uuid, p_waits json) returns void
+  language plpgsql
+as $$
+begin
+  -- Of an earlier suspension.
+  delete from oncue.child_waits w where w.parent_id = p_id;
+  insert into oncue.child_waits (child_id, parent_id, wait)
+  select j.id, p_id, w.key
+  from json_to_recordset(p_waits) as w(kind text, key text, children json)
+  cross join json_array_elements_text(w.children) as c(id)
+  join oncue.jobs j on j.id = any (array[c.id::uuid])
+  where w.kind = 'children'
+  on conflict do nothing;
+  perform oncue.record_children(p_now, p_id, w.key)
+  from json_to_recordset(p_waits) as w(kind text, key text)
+  where w.kind = 'children'
+    and not exists (select from oncue.child_waits o where o.parent_id = p_id and o.wait = w.key);
+end $$;
+
+create function oncue.begin_spawn(p_id uuid, p_run integer, p_worker uuid, p_key text) returns text
+  language plpgsql
+  set search_path = pg_catalog, pg_temp
+  set enable_seqscan = off
+  set enable_bitmapscan = off
+  set enable_hashjoin = off
+  set enable_mergejoin = off
+  set plan_cache_mode = force_generic_plan
+  set jit = off
+as $$
+begin
+  if current_setting('transaction_isolation') <> 'read committed' then
+    perform oncue.refuse_isolation();
+  end if;
+  perform from oncue.jobs j
+  where j.id = p_id and j.run = p_run and j.status = 'processing' and (p_worker is null or j.locked_by = p_worker)
+  for no key update;
+  if not found then return 'stale'; end if;
+  return case when exists (select from oncue.outcomes o where o.job_id = p_id and o.key = p_key) then 'known' else 'new' end;
+end $$;
+
 create function oncue.bucket(p_duration interval) returns text
   language sql immutable parallel safe
   return chr(48 + least(47, floor(2 * ln(1 + greatest(0, date_part('epoch', p_duration) * 1000)) / 0.6931471805599453))::integer);
@@ -127,7 +195,8 @@ begin
     into v_locked, v_waiting, v_running
     from (
       select j.id, j.status from oncue.jobs j
-      where j.id = any (p_ids) and (p_as_of is null or j.created <= p_as_of)
+      where j.id = any (p_ids)
+        and (p_as_of is null or j.created <= p_as_of and not oncue.requeued_since(j, p_as_of))
       for update skip locked
     ) l;
   if v_waiting is not null then
@@ -143,11 +212,62 @@ begin
   select s.reason, count(*)::integer, array_agg(s.id) from (
     select i.id, case
       when exists (select from oncue.history h where h.id = any (array[i.id])) then 'INVALID_STATE'
-      when exists (select from oncue.jobs j where j.id = any (array[i.id]) and j.created > p_as_of) then 'CHANGED'
+      when exists (
+          select from oncue.jobs j where j.id = any (array[i.id])
+            and (j.created > p_as_of or oncue.requeued_since(j, p_as_of))) then 'CHANGED'
       when exists (select from oncue.jobs j where j.id = any (array[i.id])) then 'BUSY'
       else 'JOB_NOT_FOUND' end as reason
     from unnest(p_ids) as i(id) where i.id <> all (v_locked)
   ) s group by s.reason;
+end $$;
+
+create function oncue.cancel_orphans(p_now timestamptz, p_parents uuid[] default null) returns uuid[]
+  language plpgsql
+  set search_path = pg_catalog, pg_temp
+  set enable_seqscan = off
+  set enable_bitmapscan = off
+  set enable_hashjoin = off
+  set enable_mergejoin = off
+  set plan_cache_mode = force_generic_plan
+  set jit = off
+as $$
+declare
+  v_orphans uuid[];
+  v_waiting uuid[];
+  v_running uuid[];
+  v_event constant json := '{"by":null,"reason":"its parent was cancelled"}';
+begin
+  if p_parents is not null then
+    update oncue.children c set orphaned = true
+    from oncue.history h
+    where c.parent_id = any (p_parents) and c.cancels and h.id = any (array[c.parent_id]) and h.status::text = 'cancelled';
+    if not found then return '{}'; end if;
+  end if;
+  v_orphans := array(
+    select c.child_id from oncue.children c
+    where c.orphaned and (p_parents is null or c.parent_id = any (p_parents)) limit 10000);
+  select array_agg(l.id) filter (where l.status <> 'processing'), array_agg(l.id) filter (where l.status = 'processing')
+    into v_waiting, v_running
+    from (
+      select j.id, j.status from oncue.jobs j
+      -- Not a job of someone else that the parent found by a unique key.
+      where j.id = any (v_orphans) and exists (
+        select from oncue.children c where c.child_id = j.id and c.parent_id = j.parent_id and c.orphaned)
+      for update skip locked
+    ) l;
+  if v_running is not null then
+    perform oncue.append_event(p_now, v_running, 'cancel_requested', (select array_agg(v_event) from unnest(v_running)));
+    update oncue.jobs j set cancel_at = p_now, updated = p_now where j.id = any (v_running);
+  end if;
+  if v_waiting is not null then
+    perform oncue.append_event(p_now, v_waiting, 'cancelled', (select array_agg(v_event) from unnest(v_waiting)));
+    v_waiting := oncue.end_rows(p_now, v_waiting, 'cancelled', null);
+  end if;
+  update oncue.children c set orphaned = false
+  where c.orphaned and c.child_id = any (v_orphans)
+    and (c.child_id = any (v_running) or not exists (
+      select from oncue.jobs j where j.id = any (array[c.child_id]) and j.parent_id = c.parent_id));
+  return coalesce(v_waiting, '{}');
 end $$;
 
 create function oncue.check_fields(p_path text, p_value jsonb, p_known text[]) returns void
@@ -446,7 +566,7 @@ declare
   v_failed uuid[];
   v_keyed uuid[];
 begin
-  if exists (select from oncue.deps) then
+  if exists (select from oncue.deps) or exists (select from oncue.children) then
     v_ids := array(select unnest(p_ids) except select unnest(oncue.lock_dependants('{}', p_ids)));
   end if;
   select array_agg(j.id), array_agg(json_build_object('run', j.run, 'worker', j.locked_by, 'startedAt', oncue.iso_time(j.started_at)))
@@ -486,7 +606,7 @@ begin
 
   update oncue.jobs j set
     status = 'pending', locked_until = null, locked_by = null, started_at = null, cancel_at = null, updated = p_now,
-    crashes = j.crashes + (j.started_at is not null)::int,
+    waits = null, crashes = j.crashes + (j.started_at is not null)::int,
     visible_at = p_now + case when j.started_at is null then 0 else least(j.crashes::integer ^ 2, 43200) end * interval '1 minute',
     last_error = case when j.started_at is null then j.last_error else oncue.crash_error(j.topic) end,
     fingerprint = case when j.started_at is null then j.fingerprint else 'WORKER_CRASHED:' || j.topic end
@@ -523,8 +643,10 @@ declare
 begin
   select array_agg(l.id) into v_live from (
     select j.id from oncue.jobs j
-    where j.id = any (p_ids) and j.status = 'pending' and (p_as_of is null or j.created <= p_as_of)
+    where j.id = any (p_ids) and j.status = 'pending' and j.waits is null
+      and (p_as_of is null or j.created <= p_as_of and not oncue.requeued_since(j, p_as_of))
       and not exists (select from oncue.deps d where d.parent_id = any (array[j.id]))
+      and not oncue.has_live_parent(j.id)
     for update skip locked
   ) l;
   -- Checked again, now that the rows are locked: an edge may have been committed and checked meanwhile.
@@ -536,6 +658,7 @@ begin
     delete from oncue.history h
     where h.id = any (p_ids) and h.status::text = 'failed' and (p_as_of is null or h.finished_at <= p_as_of)
       and not exists (select from oncue.deps d where d.parent_id = any (array[h.id]))
+      and not oncue.has_live_parent(h.id)
     returning h.*
   ), metas as (
     delete from oncue.job_meta m using (
@@ -556,14 +679,77 @@ begin
       when not exists (select from oncue.jobs j where j.id = any (array[i.id]))
         and not exists (select from oncue.history h where h.id = any (array[i.id]))
         then 'JOB_NOT_FOUND'
-      when exists (select from oncue.deps d where d.parent_id = any (array[i.id])) then 'HAS_DEPENDANTS'
-      when exists (select from oncue.jobs j where j.id = any (array[i.id]) and j.status = 'pending' and j.created > p_as_of)
+      when exists (select from oncue.deps d where d.parent_id = any (array[i.id])) or oncue.has_live_parent(i.id)
+        then 'HAS_DEPENDANTS'
+      when exists (
+          select from oncue.jobs j where j.id = any (array[i.id]) and j.status = 'pending' and j.waits is null
+            and (j.created > p_as_of or oncue.requeued_since(j, p_as_of)))
         or exists (
           select from oncue.history h where h.id = any (array[i.id]) and h.status::text = 'failed' and h.finished_at > p_as_of)
         then 'CHANGED'
       else 'INVALID_STATE' end as reason
     from unnest(p_ids) as i(id) where i.id <> all (v_done)
   ) s group by s.reason;
+end $$;
+
+create function oncue.deliver(p_now timestamptz, p_id uuid default null) returns void
+  language plpgsql
+  set search_path = pg_catalog, pg_temp
+  set enable_seqscan = off
+  set enable_bitmapscan = off
+  set enable_hashjoin = off
+  set enable_mergejoin = off
+  set plan_cache_mode = force_generic_plan
+  set jit = off
+as $$
+declare
+  v_now constant timestamptz := coalesce(p_now, oncue.clock());
+  v_id uuid;
+begin
+  if p_id is not null then
+    perform from oncue.jobs j where j.id = p_id for no key update;
+    if found then
+      perform oncue.deliver_signals(v_now, p_id);
+      perform oncue.wake(v_now, p_id);
+    end if;
+    return;
+  end if;
+  for v_id in select distinct s.job_id from oncue.signals s limit 1000 loop
+    -- Delivered meanwhile by another: a claim that comes now must not find the row locked.
+    continue when not exists (select from oncue.signals s where s.job_id = v_id);
+    perform from oncue.jobs j where j.id = v_id for no key update skip locked;
+    if found then
+      perform oncue.deliver_signals(v_now, v_id);
+      perform oncue.wake(v_now, v_id);
+    elsif not exists (select from oncue.jobs j where j.id = v_id) then
+      perform from oncue.history h where h.id = v_id for no key update skip locked;
+      if found then
+        perform oncue.deliver_signals(v_now, v_id);
+      else
+        -- One statement, so that a job that is requeued meanwhile is seen in one place.
+        delete from oncue.signals s where s.job_id = v_id
+          and not exists (select from oncue.jobs j where j.id = v_id)
+          and not exists (select from oncue.history h where h.id = v_id);
+      end if;
+    end if;
+  end loop;
+end $$;
+
+create function oncue.deliver_signals(p_now timestamptz, p_id uuid) returns void
+  language plpgsql
+as $$
+begin
+  if not exists (select from oncue.signals s where s.job_id = p_id) then return; end if;
+  with sent as (
+    delete from oncue.signals s where s.job_id = p_id returning s.*
+  )
+  insert into oncue.outcomes (job_id, key, seq, kind, name, data, created)
+  select p_id, 'signal:' || s.name || ':' || coalesce('key:' || s.key, s.id::text),
+    coalesce((select o.seq from oncue.outcomes o where o.job_id = p_id order by o.seq desc limit 1), 0)
+      + row_number() over (order by s.created, s.id),
+    'signal', s.name, s.data, p_now
+  from sent s
+  on conflict do nothing;
 end $$;
 
 create function oncue.end_rows(p_now timestamptz, p_ids uuid[], p_status oncue."Status", p_error json) returns uuid[]
@@ -610,6 +796,7 @@ begin
       where k.job_id = any (v_replacing) and k.key like 'u:%';
   end if;
   delete from oncue.deps d where d.job_id = any (v_ended);
+  delete from oncue.child_waits w where w.parent_id = any (v_ended);
   delete from oncue.keys k where k.job_id = any (v_ended) and k.until is null;
   return coalesce(v_ended, '{}');
 end $$;
@@ -632,6 +819,7 @@ declare
   v_due timestamptz;
   v_key oncue.keys;
   v_status oncue."Status";
+  v_waits boolean;
   v_runs uuid;
   v_deps integer;
   v_keys record;
@@ -700,7 +888,12 @@ begin
         v_status := null;
         if v."onConflict" = 'replace' then
           -- Locked by take_key, unless it has ended.
-          select j.status into v_status from oncue.jobs j where j.id = v_key.job_id;
+          select j.status, j.waits is not null into v_status, v_waits from oncue.jobs j where j.id = v_key.job_id;
+          if v_waits and v_status <> 'processing' then
+            raise exception 'Job % holds this unique key, and is suspended: it cannot be replaced', v_key.job_id
+              using errcode = 'OC001', detail = 'UNIQUE_KEY_LIVE',
+              hint = 'It has run and waits for something: signal it, cancel it, or use its id.';
+          end if;
         end if;
 
         if v."onConflict" = 'existing' or v_status in ('pending', 'blocked') then
@@ -910,6 +1103,12 @@ begin
   delete from oncue.events e where e.job_id = any (p_ids);
   delete from oncue.payloads p where p.job_id = any (p_ids);
   delete from oncue.keys k where k.job_id = any (p_ids);
+  delete from oncue.outcomes o where o.job_id = any (p_ids);
+  delete from oncue.asks a where a.job_id = any (p_ids);
+  delete from oncue.signals s where s.job_id = any (p_ids);
+  delete from oncue.children c where c.parent_id = any (p_ids);
+  delete from oncue.child_waits w where w.child_id = any (p_ids);
+  delete from oncue.child_waits w where w.parent_id = any (p_ids);
   delete from oncue.deps d where d.job_id = any (p_ids);
 end $$;
 
@@ -933,6 +1132,22 @@ begin
   ) g
   where m.key = any (array[g.key]) and m.value = any (array[g.value]) and m.created = any (array[g.created])
     and m.job_id = any (array[g.id]);
+end $$;
+
+create function oncue.forget_undecided(p_ids uuid[]) returns void
+  language plpgsql
+  set search_path = pg_catalog, pg_temp
+  set enable_seqscan = off
+  set enable_bitmapscan = off
+  set enable_hashjoin = off
+  set enable_mergejoin = off
+  set plan_cache_mode = force_generic_plan
+  set jit = off
+as $$
+begin
+  delete from oncue.outcomes o
+  where o.job_id = any (p_ids)
+    and (o.kind in ('step_failed', 'timeout', 'wait', 'children') or o.kind = 'timer' and o.key like 'retry:%');
 end $$;
 
 create function oncue.free_overdue(p_now timestamptz, p_slot oncue.slots, p_crash boolean) returns boolean
@@ -1003,6 +1218,11 @@ begin
     perform oncue.promote(p_now, p_now, v_key, v_count, null);
   end loop;
 end $$;
+
+create function oncue.has_live_parent(p_id uuid) returns boolean
+  language sql stable
+  return exists (
+    select from oncue.children c join oncue.jobs j on j.id = any (array[c.parent_id]) where c.child_id = p_id);
 
 create function oncue.heartbeat(
   p_now timestamptz, p_worker uuid, p_lease_ms integer, p_ids uuid[], p_runs integer[], p_started boolean[]
@@ -1178,7 +1398,8 @@ create function oncue.is_untended() returns boolean
   set jit = off
 as $$
 begin
-  return exists (select from oncue.deps d where not d.checked) or exists (select from oncue.slots);
+  return exists (select from oncue.deps d where not d.checked) or exists (select from oncue.slots)
+    or exists (select from oncue.signals) or exists (select from oncue.children c where c.orphaned);
 end $$;
 
 create function oncue.iso_time(p_time timestamptz) returns text
@@ -1196,6 +1417,29 @@ begin
   end if;
   perform oncue.refuse('INVALID_INPUT', format('%s must be a job id, not %s', p_path, left(p_value::text, 60)),
     'A job id is a UUID v7 in lower case, as oncue.enqueue returns it.');
+end $$;
+
+create function oncue.keep_spawned(p_now timestamptz, p_id uuid, p_key text, p_spawned json) returns void
+  language plpgsql
+  set search_path = pg_catalog, pg_temp
+  set enable_seqscan = off
+  set enable_bitmapscan = off
+  set enable_hashjoin = off
+  set enable_mergejoin = off
+  set plan_cache_mode = force_generic_plan
+  set jit = off
+as $$
+begin
+  insert into oncue.outcomes (job_id, key, seq, kind, data, created)
+  select p_id, p_key,
+    1 + coalesce((select o.seq from oncue.outcomes o where o.job_id = p_id order by o.seq desc limit 1), 0),
+    'spawn', (select json_object_agg(s.key, json_build_array(s.id, s.hash))
+      from json_to_recordset(p_spawned) as s(key text, id uuid, hash text)), coalesce(p_now, oncue.clock());
+  insert into oncue.children (parent_id, key, child_id, cancels)
+  select p_id, s.key, s.id, s.cancels
+  from json_to_recordset(p_spawned) as s(key text, id uuid, child boolean, cancels boolean)
+  where s.child
+  on conflict do nothing;
 end $$;
 
 create function oncue.link(p_now timestamptz, p_ids uuid[]) returns void
@@ -1263,7 +1507,9 @@ declare
   v_ids constant uuid[] := array(
     select d.job_id from oncue.deps d where d.parent_id = any (p_parents)
     union
-    select d.job_id from oncue.deps d where d.parent_id = any (p_unsuccessful) and d.policy <> 'wait');
+    select d.job_id from oncue.deps d where d.parent_id = any (p_unsuccessful) and d.policy <> 'wait'
+    union
+    select c.parent_id from oncue.children c where c.child_id = any (p_parents || p_unsuccessful));
   v_locked constant uuid[] := array(
     select j.id from oncue.jobs j where j.id = any (v_ids) order by j.id for update skip locked);
   v_left constant uuid[] := array(select unnest(v_ids) except select unnest(v_locked));
@@ -1271,7 +1517,11 @@ begin
   return array(
     select distinct d.parent_id from oncue.deps d
     where d.job_id = any (array(select j.id from oncue.jobs j where j.id = any (v_left)))
-      and d.parent_id = any (p_parents || p_unsuccessful));
+      and d.parent_id = any (p_parents || p_unsuccessful)
+    union
+    select c.child_id from oncue.children c
+    where c.parent_id = any (array(select j.id from oncue.jobs j where j.id = any (v_left)))
+      and c.child_id = any (p_parents || p_unsuccessful));
 end $$;
 
 create function oncue.new_job_id(p_now timestamptz) returns uuid
@@ -1302,6 +1552,33 @@ as $$
   left join lateral unnest(p_mark_queue, p_mark_priority, p_mark_at, p_mark_id) as k(queue, priority, at, id)
     on n.priority is null and k.queue = p_queue and k.priority = m.priority
 $$;
+
+create function oncue.open_ask(p_now timestamptz, p_id uuid, p_key text, p_ask json) returns void
+  language plpgsql
+as $$
+begin
+  update oncue.outcomes o set
+    key = 'refused:' || (p_ask ->> 'name') || '#' || o.seq, kind = 'refused',
+    data = json_build_object('value', o.data -> 'value', 'by', o.data -> 'by', 'reason', p_ask -> 'reason')
+  where o.job_id = p_id and o.key = p_key and o.kind = 'answer' and o.seq = (p_ask ->> 'refuses')::integer;
+  if exists (select from oncue.outcomes o where o.job_id = p_id and o.key = p_key) then return; end if;
+
+  insert into oncue.outcomes (job_id, key, seq, kind, data, created)
+  select p_id, 'wait:' || p_key,
+    1 + coalesce((select o.seq from oncue.outcomes o where o.job_id = p_id order by o.seq desc limit 1), 0),
+    'wait', to_json(oncue.iso_time(p_now + (p_ask ->> 'delayMs')::bigint * interval '1 millisecond')), p_now
+  where p_ask ->> 'delayMs' is not null
+  on conflict do nothing;
+
+  insert into oncue.asks as a (job_id, name, question, schema, role, until, refused, created)
+  values (p_id, p_ask ->> 'name', p_ask ->> 'question', p_ask -> 'schema', p_ask ->> 'role',
+    (select (o.data #>> '{}')::timestamptz from oncue.outcomes o where o.job_id = p_id and o.key = 'wait:' || p_key),
+    p_ask ->> 'reason', p_now)
+  on conflict (job_id, name) do update set
+    question = excluded.question, schema = excluded.schema, role = excluded.role, until = excluded.until,
+    refused = coalesce(excluded.refused, a.refused), closed = null,
+    created = case when a.closed is null or excluded.refused is not null then a.created else excluded.created end;
+end $$;
 
 create function oncue.parent_failed() returns json
   language sql immutable
@@ -1380,6 +1657,7 @@ begin
         and (hashtext(h.queue) >> 24)::"char" = (hashtext(p_queue) >> 24)::"char"
         and h.created < p_before and h.finished_at < p_before
         and not exists (select from oncue.deps d where d.parent_id = any (array[h.id]))
+        and not oncue.has_live_parent(h.id)
       order by h.created, h.id limit p_limit
       for update skip locked
     ) o;
@@ -1389,6 +1667,7 @@ begin
       where h.status <> 'completed' and h.status = p_status and h.queue = p_queue and h.topic = p_topic
         and h.created < p_before and h.finished_at < p_before
         and not exists (select from oncue.deps d where d.parent_id = any (array[h.id]))
+        and not oncue.has_live_parent(h.id)
       order by h.created, h.id limit p_limit
       for update skip locked
     ) o;
@@ -1487,6 +1766,94 @@ begin
     select t.ms::bigint from jsonb_array_elements_text(coalesce(p_slot.starts, '[]')) as t(ms)
     where t.ms::bigint > v_ms - p_slot.rate_ms and t.ms::bigint <= v_ms + p_slot.rate_ms
     order by t.ms::bigint);
+end $$;
+
+create function oncue.record_children(p_now timestamptz, p_id uuid, p_wait text) returns void
+  language plpgsql
+as $$
+begin
+  insert into oncue.outcomes (job_id, key, seq, kind, data, created)
+  select p_id, p_wait,
+    1 + coalesce((select o.seq from oncue.outcomes o where o.job_id = p_id order by o.seq desc limit 1), 0),
+    'children', json_build_object('failed', coalesce((
+      select json_agg(json_build_array(c.child_id, coalesce(h.status::text, 'gone'), h.last_error::jsonb - 'stack' - 'causes'))
+      from oncue.children c left join oncue.history h on h.id = any (array[c.child_id])
+      where c.parent_id = p_id and h.status::text is distinct from 'completed'
+        and not exists (select from oncue.jobs j where j.id = any (array[c.child_id]))), '[]')), p_now
+  on conflict do nothing;
+end $$;
+
+create function oncue.record_outcomes(p_now timestamptz, p_updates json, p_worker uuid default null)
+  returns table (job_id uuid, run integer, seq integer, key text, kind text, name text, data json)
+  language plpgsql
+  set search_path = pg_catalog, pg_temp
+  set enable_seqscan = off
+  set enable_bitmapscan = off
+  set enable_hashjoin = off
+  set enable_mergejoin = off
+  set plan_cache_mode = force_generic_plan
+  set jit = off
+as $$
+#variable_conflict use_column
+declare
+  v_now constant timestamptz := coalesce(p_now, oncue.clock());
+  v_update record;
+  v_outcome record;
+  v_new text[];
+begin
+  if current_setting('transaction_isolation') <> 'read committed' then
+    perform oncue.refuse_isolation();
+  end if;
+  for v_update in
+    select * from json_to_recordset(p_updates) as u(id uuid, run integer, after integer, outcomes json)
+  loop
+    perform from oncue.jobs j
+    where j.id = v_update.id and j.run = v_update.run and j.status = 'processing'
+      and (p_worker is null or j.locked_by = p_worker)
+    for no key update;
+    if not found then
+      return query select v_update.id, v_update.run, null::integer, null::text, null::text, null::text, null::json;
+      continue;
+    end if;
+    perform oncue.deliver_signals(v_now, v_update.id);
+    v_new := '{}';
+    for v_outcome in
+      select * from json_to_recordset(v_update.outcomes)
+        as o(key text, kind text, data text, "dueAt" timestamptz, signal text, seen integer, children json)
+    loop
+      if v_outcome.kind = 'ask' then
+        perform oncue.open_ask(v_now, v_update.id, v_outcome.key, v_outcome.data::json);
+        continue;
+      end if;
+      if v_outcome.children is not null then
+        if not exists (
+            select from json_array_elements_text(v_outcome.children) as c(id)
+            join oncue.jobs j on j.id = any (array[c.id::uuid]))
+        then
+          perform oncue.record_children(v_now, v_update.id, v_outcome.key);
+        end if;
+        continue;
+      end if;
+      insert into oncue.outcomes (job_id, key, seq, kind, data, created)
+      select v_update.id, v_outcome.key,
+        1 + coalesce((select o.seq from oncue.outcomes o where o.job_id = v_update.id order by o.seq desc limit 1), 0),
+        v_outcome.kind, v_outcome.data::json, v_now
+      where (v_outcome."dueAt" is null or v_outcome."dueAt" <= v_now)
+        and (v_outcome.signal is null or not exists (
+          select from oncue.outcomes s
+          where s.job_id = v_update.id and s.seq > v_outcome.seen and s.kind = 'signal' and s.name = v_outcome.signal))
+      on conflict do nothing;
+      if found then
+        v_new := v_new || v_outcome.key;
+        if v_outcome.kind = 'timeout' and v_outcome.key like 'ask:%' then
+          update oncue.asks a set closed = v_now where a.job_id = v_update.id and 'ask:' || a.name = v_outcome.key;
+        end if;
+      end if;
+    end loop;
+    return query
+    select v_update.id, v_update.run, o.seq, o.key, o.kind, o.name, case when o.key <> all (v_new) then o.data end
+    from oncue.outcomes o where o.job_id = v_update.id and o.seq > v_update.after order by o.seq;
+  end loop;
 end $$;
 
 create function oncue.record_progress(p_now timestamptz, p_updates json, p_worker uuid default null)
@@ -1595,15 +1962,20 @@ declare
   v_met uuid[];
   v_stopped uuid[];
   v_cancelled uuid[];
+  v_family constant boolean := exists (select from oncue.children);
 begin
-  if not exists (select from oncue.deps) then return; end if;
+  if not v_family and not exists (select from oncue.deps) then return; end if;
   while cardinality(v_parents) > 0 loop
     -- Sorted by id, because the last two parents of one job may end at the same moment.
     perform from oncue.jobs j
       where j.id = any (array(
-        select d.job_id from oncue.deps d where d.parent_id = any (v_parents) and (p_completed or d.policy <> 'wait')))
+        select d.job_id from oncue.deps d where d.parent_id = any (v_parents) and (p_completed or d.policy <> 'wait')
+        union all select c.parent_id from oncue.children c where v_family and c.child_id = any (v_parents)))
       order by j.id for update;
 
+    if v_family then
+      perform oncue.wake_parents(p_now, v_parents);
+    end if;
     with met as (
       delete from oncue.deps d
       where d.parent_id = any (v_parents) and (p_completed or d.policy = 'go_on')
@@ -1620,7 +1992,8 @@ begin
       into v_stopped, v_cancelled
       from oncue.deps d where d.parent_id = any (v_parents) and d.policy in ('stop', 'cancel');
     v_parents := oncue.end_rows(p_now, v_stopped, 'failed', oncue.parent_failed())
-      || oncue.end_rows(p_now, v_cancelled, 'cancelled', null);
+      || oncue.end_rows(p_now, v_cancelled, 'cancelled', null)
+      || case when v_family then oncue.cancel_orphans(p_now, v_parents) else '{}' end;
   end loop;
 end $$;
 
@@ -1649,6 +2022,10 @@ begin
   if p_big is not null then
     insert into oncue.payloads (job_id, part, data) values (p_id, 'payload', p_big::json);
   end if;
+  -- Signals that were sent before the first run are still to be received.
+  delete from oncue.outcomes o
+    where o.job_id = p_id and (o.kind <> 'signal' or exists (select from oncue.jobs j where j.id = p_id and j.run > 0));
+  delete from oncue.asks a where a.job_id = p_id;
   perform oncue.append_event(p_now, array[p_id], 'replaced', array[null::json]);
 end $$;
 
@@ -1675,6 +2052,7 @@ begin
     where h.id = any (p_ids) and (p_as_of is null or h.finished_at <= p_as_of)
       -- A job that was enqueued again after it had finished is live.
       and not exists (select from oncue.jobs j where j.id = any (array[h.id]))
+      and not (h.status::text = 'completed' and oncue.has_live_parent(h.id))
     -- A row that a poll has share-locked is not skipped: the delete below waits for it.
     for no key update skip locked
   ) f;
@@ -1711,9 +2089,11 @@ begin
   )
   select array_agg(b.id) into v_done from back b;
   if v_done is not null then
+    perform oncue.forget_undecided(v_done);
     perform pg_notify('oncue', q.queue) from (select distinct j.queue from oncue.jobs j where j.id = any (v_done)) q;
     perform oncue.append_event(v_now, v_done, 'requeued',
       (select array_agg(json_build_object('by', p_by)) from unnest(v_done)));
+    perform oncue.requeue_family(v_now, v_done, p_by);
   end if;
   return query select 'done', coalesce(cardinality(v_done), 0), v_done;
   return query select 'UNIQUE_KEY_LIVE', cardinality(v_live), null::uuid[] where v_live is not null;
@@ -1721,11 +2101,49 @@ begin
   select s.reason, count(*)::integer, null::uuid[] from (
     select case
       when exists (select from oncue.jobs j where j.id = any (array[i.id])) then 'INVALID_STATE'
+      when exists (
+          select from oncue.history h where h.id = any (array[i.id]) and h.status::text = 'completed')
+        and oncue.has_live_parent(i.id) then 'PARENT_LIVE'
       when exists (select from oncue.history h where h.id = any (array[i.id])) then 'CHANGED'
       else 'JOB_NOT_FOUND' end as reason
     from unnest(p_ids) as i(id)
     where i.id <> all (coalesce(v_done, '{}') || coalesce(v_live, '{}'))
   ) s group by s.reason;
+end $$;
+
+create function oncue.requeue_family(p_now timestamptz, p_ids uuid[], p_by text) returns void
+  language plpgsql
+  set search_path = pg_catalog, pg_temp
+  set enable_seqscan = off
+  set enable_bitmapscan = off
+  set enable_hashjoin = off
+  set enable_mergejoin = off
+  set plan_cache_mode = force_generic_plan
+  set jit = off
+as $$
+declare
+  v_more uuid[];
+begin
+  if not exists (select from oncue.children) then return; end if;
+  perform from oncue.jobs j
+    where j.id = any (array(select c.parent_id from oncue.children c where c.child_id = any (p_ids)))
+    order by j.id for no key update;
+  insert into oncue.child_waits (child_id, parent_id, wait)
+  select c.child_id, j.id, w.key
+  from oncue.children c
+  join oncue.jobs j on j.id = any (array[c.parent_id])
+  cross join json_to_recordset(j.waits -> 'for') as w(kind text, key text)
+  where c.child_id = any (p_ids) and j.status in ('blocked', 'pending') and w.kind = 'children'
+  on conflict do nothing;
+  v_more := array(
+    select h.id from oncue.children c join oncue.history h on h.id = any (array[c.parent_id])
+    where c.child_id = any (p_ids) and h.status::text = 'failed' and h.last_error ->> 'code' = 'CHILDREN_FAILED'
+    union
+    select h.id from oncue.children c join oncue.history h on h.id = any (array[c.child_id])
+    where c.parent_id = any (p_ids) and h.status::text <> 'completed');
+  if cardinality(v_more) > 0 then
+    perform oncue.requeue(p_now, v_more, null, p_by);
+  end if;
 end $$;
 
 create function oncue.requeue_with_payload(
@@ -1755,6 +2173,7 @@ begin
     -- Visible from now on, never earlier: claims that start at a low-water mark find it.
     update oncue.jobs j set retries = 0, crashes = 0, fingerprint = null, run_at = v_now, visible_at = v_now, updated = v_now
     where j.id = p_id;
+    perform oncue.forget_undecided(array[p_id]);
     perform pg_notify('oncue', v_job.queue);
     perform oncue.append_event(v_now, array[p_id], 'requeued', array[json_build_object('by', p_by)]);
   else
@@ -1777,6 +2196,21 @@ begin
   perform oncue.append_event(v_now, array[p_id], 'payload_changed',
     array[json_build_object('by', p_by, 'paths', p_paths::json)]);
   return 'done';
+end $$;
+
+create function oncue.requeued_since(p_job oncue.jobs, p_as_of timestamptz) returns boolean
+  language plpgsql
+  set search_path = pg_catalog, pg_temp
+  set enable_seqscan = off
+  set enable_bitmapscan = off
+  set enable_hashjoin = off
+  set enable_mergejoin = off
+  set plan_cache_mode = force_generic_plan
+  set jit = off
+as $$
+begin
+  return p_job.updated > p_as_of and exists (
+    select from oncue.events e where e.job_id = p_job.id and e.type = 'requeued' and e.created > p_as_of);
 end $$;
 
 create function oncue.rescue(
@@ -2055,6 +2489,7 @@ begin
   select coalesce(array_agg(l.id), '{}') into v_done from (
     select j.id from oncue.jobs j
     where j.id = any (p_ids) and j.status = 'pending' and j.run_at > v_now and j.visible_at is not null
+      and j.waits is null
       and (p_as_of is null or j.created <= p_as_of)
     for update skip locked
   ) l;
@@ -2071,6 +2506,7 @@ begin
     select i.id, coalesce((
       select case
         when j.status = 'processing' then 'RUNNING'
+        when j.waits is not null and (j.status = 'blocked' or j.run_at > v_now) then 'SUSPENDED'
         when j.status = 'blocked' then 'BLOCKED'
         when j.visible_at is null then 'THROTTLED'
         when j.run_at <= v_now then 'ALREADY_DUE'
@@ -2112,15 +2548,22 @@ declare
   v_done uuid[];
   v_again uuid[];
   v_keyed uuid[];
+  v_others uuid[];
+  v_family uuid[];
 begin
   if current_setting('transaction_isolation') <> 'read committed' then
     perform oncue.refuse_isolation();
   end if;
-  -- An enqueue that replaces several jobs locks them in the order of their ids. So does each of the statements below.
+  -- An enqueue that replaces several jobs locks them in the order of their ids. So does each of the statements below. Jobs
+  -- that are suspended are locked with those that spawned the ones which end here: another settle may lock both.
   if p_others is not null and cardinality(p_ids) + json_array_length(p_others) > 1 then
+    v_others := array(select (o ->> 'id')::uuid from json_array_elements(p_others) as o);
+    v_family := array(
+      select (o ->> 'id')::uuid from json_array_elements(p_others) as o where o ->> 'kind' = 'suspend'
+      union all
+      select c.parent_id from oncue.children c where c.child_id = any (p_ids || v_others));
     perform from oncue.jobs j
-      where j.id = any (p_ids || array(select (o ->> 'id')::uuid from json_array_elements(p_others) as o))
-        and j.unique_key is not null
+      where j.id = any (p_ids || v_others || v_family) and (j.unique_key is not null or j.id = any (v_family))
       order by j.id for update;
   end if;
   if cardinality(p_ids) > 0 then
@@ -2231,7 +2674,31 @@ declare
   v_snoozed_data json[];
   v_interrupted uuid[];
   v_interrupted_data json[];
+  v_suspended record;
+  v_slept uuid[];
+  v_slept_runs integer[];
 begin
+  -- First, because every run that is left over below ends: also one that would be suspended, if its job was asked to stop.
+  for v_suspended in
+    select j.id, j.run, s.waits, s.progressed,
+      json_build_object('run', j.run, 'worker', j.locked_by, 'startedAt', oncue.iso_time(coalesce(j.started_at, p_now)),
+        'for', (select json_agg(json_build_object('kind', w.kind, 'name', w.name))
+          from json_to_recordset(s.waits) as w(kind text, name text))) as data
+    from json_to_recordset(p_others) as s(id uuid, run integer, kind text, waits json, progressed boolean)
+    join oncue.jobs j on j.id = any (array[s.id]) and j.run = s.run and j.status = 'processing'
+    where s.kind = 'suspend' and (p_worker is null or j.locked_by = p_worker)
+      and j.cancel_at is null and j.replaced_by is null
+    for update of j
+  loop
+    perform oncue.suspend(p_now, v_suspended.id, v_suspended.waits, v_suspended.progressed);
+    v_slept := v_slept || v_suspended.id;
+    v_slept_runs := v_slept_runs || v_suspended.run;
+    if coalesce((
+      select e.version from oncue.events e where e.job_id = v_suspended.id order by e.version desc limit 1), 0) < 1000
+    then
+      perform oncue.append_event(p_now, array[v_suspended.id], 'run_suspended', array[v_suspended.data]);
+    end if;
+  end loop;
   -- What the row will no longer show once it runs again: each run that failed, snoozed or was interrupted, in
   -- the job's event stream. A job that snoozes for ever does not fill it: beyond 1,000 events only failures are kept.
   -- A prefetched run that ended before its first heartbeat has no recorded start, and was short, as in history.
@@ -2262,6 +2729,7 @@ begin
       run_at = case when s.kind = 'release' then j.run_at else p_now + s."delayMs" * interval '1 millisecond' end,
       visible_at = p_now + coalesce(s."delayMs", 0) * interval '1 millisecond',
       last_error = coalesce(s.error, j.last_error),
+      waits = null,
       fingerprint = case when s.kind = 'snooze' then null else coalesce(s.fingerprint, j.fingerprint) end
     from json_to_recordset(p_others) as s(id uuid, run integer, kind text, "delayMs" bigint, error json, fingerprint text)
     where j.id = any (array[s.id]) and j.run = s.run and j.status = 'processing'
@@ -2274,7 +2742,7 @@ begin
     select gen_random_uuid(), date_trunc('minute', p_now), queue, topic, 0, 0, 0, count(*)::integer, '', '', 0
     from back where kind = 'retry' group by queue, topic
   )
-  select array_agg(b.id), array_agg(b.run) into v_back, v_runs from back b;
+  select v_slept || array_agg(b.id), v_slept_runs || array_agg(b.run) into v_back, v_runs from back b;
 
   with ended as (
     delete from oncue.jobs j
@@ -2335,6 +2803,49 @@ begin
   end if;
 end $$;
 
+create function oncue.suspend(p_now timestamptz, p_id uuid, p_waits json, p_progressed boolean) returns void
+  language plpgsql
+as $$
+declare
+  v_for json;
+  v_until timestamptz;
+  v_due boolean;
+begin
+  perform oncue.deliver_signals(p_now, p_id);
+  perform oncue.await_children(p_now, p_id, p_waits);
+  insert into oncue.outcomes (job_id, key, seq, kind, data, created)
+  select p_id, 'wait:' || w.key,
+    coalesce((select o.seq from oncue.outcomes o where o.job_id = p_id order by o.seq desc limit 1), 0) + row_number() over (),
+    'wait', to_json(oncue.iso_time(coalesce(w.until, p_now + w."delayMs" * interval '1 millisecond'))), p_now
+  from json_to_recordset(p_waits) as w(key text, until timestamptz, "delayMs" bigint)
+  where w.until is not null or w."delayMs" is not null
+  on conflict do nothing;
+
+  select json_agg(json_strip_nulls(json_build_object('kind', w.kind, 'name', w.name, 'until', oncue.iso_time(w.until), 'after', w.after,
+        'key', case when w.kind = 'children' then w.key end, 'total', json_array_length(w.children)))),
+      min(w.until), coalesce(bool_or(w.is_due), false)
+    into v_for, v_until, v_due
+    from (
+      select w.kind, w.name, w.after, w.key, w.children,
+        (select (o.data #>> '{}')::timestamptz from oncue.outcomes o where o.job_id = p_id and o.key = 'wait:' || w.key) as until,
+        w.kind = 'signal' and exists (
+          select from oncue.outcomes o
+          where o.job_id = p_id and o.seq > w.after and o.kind = 'signal' and o.name = w.name)
+          or w.kind in ('ask', 'children') and exists (
+            select from oncue.outcomes o where o.job_id = p_id and o.key = w.key) as is_due
+      from json_to_recordset(p_waits) as w(kind text, name text, key text, after integer, children json)
+    ) w;
+
+  update oncue.jobs j set
+    status = (case when v_due or v_until is not null then 'pending' else 'blocked' end)::oncue."Status",
+    run_at = case when v_due then p_now else greatest(v_until, p_now) end,
+    visible_at = case when v_due then p_now when v_until is not null then greatest(v_until, p_now) end,
+    waits = json_build_object('since', oncue.iso_time(p_now), 'for', case when v_due then '[]' else v_for end),
+    locked_until = null, locked_by = null, started_at = null, updated = p_now, fingerprint = null,
+    retries = case when p_progressed then 0 else j.retries end, crashes = case when p_progressed then 0 else j.crashes end
+  where j.id = p_id;
+end $$;
+
 create function oncue.take(p_now timestamptz, p_until timestamptz, p_worker uuid, p_rows tid[], p_start integer,
     out jobs text, out big uuid[])
   language plpgsql
@@ -2357,7 +2868,7 @@ begin
     returning
       -- A payload that is null is no field at all, so it is the last one.
       concat_ws(E'\x1f', j.id, j.run, j.queue, j.topic, j.priority, coalesce(nullif(j.run_at, j.visible_at)::text, ''), j.visible_at, coalesce(nullif(j.created, j.visible_at)::text, ''), j.retries, j.max_retries, j.crashes, j.timeout_ms,
-        case when num_nonnulls(j.retry, j.unique_key, j.concurrency_key, j.parent_id, j.cursor, j.trace, j.meta) > 0 then json_build_object('retry', j.retry, 'uniqueKey', j.unique_key, 'concurrencyKey', j.concurrency_key, 'parentId', j.parent_id, 'cursor', j.cursor, 'trace', j.trace, 'meta', j.meta)::text else '' end,
+        case when num_nonnulls(j.retry, j.unique_key, j.concurrency_key, j.parent_id, j.waits, j.cursor, j.trace, j.meta) > 0 then json_build_object('retry', j.retry, 'uniqueKey', j.unique_key, 'concurrencyKey', j.concurrency_key, 'parentId', j.parent_id, 'waits', j.waits, 'cursor', j.cursor, 'trace', j.trace, 'meta', j.meta)::text else '' end,
         j.payload) as job,
       case when j.payload is null then j.id end as big
   )
@@ -2473,7 +2984,15 @@ begin
     end if;
   end if;
 
+  if exists (select from oncue.children c where c.orphaned) then
+    perform oncue.release_dependants(v_now, oncue.cancel_orphans(v_now), false);
+  end if;
+
   perform oncue.tend_slots(v_now);
+
+  if exists (select from oncue.signals) then
+    perform oncue.deliver(v_now);
+  end if;
 
   -- A live parent whose row is not being deleted at this moment: a transaction that ends it from now on sees the edge.
   if cardinality(v_parents) > 0 then
@@ -2565,6 +3084,53 @@ begin
       coalesce('one of ' || array_to_string(p_choices, ', '), format('a string of 1 to %s characters', p_max)),
       left(p_value::text, 60)),
     'Correct the field named in the message.');
+end $$;
+
+create function oncue.wake(p_now timestamptz, p_id uuid) returns void
+  language plpgsql
+as $$
+declare
+  v_queue text;
+begin
+  -- Visible from now on, never earlier, so that claims that start at a low-water mark find it.
+  update oncue.jobs j set
+    status = 'pending', run_at = p_now, visible_at = p_now, updated = p_now, waits = '{"for":[]}'
+  where j.id = p_id and j.waits is not null and (j.status = 'blocked' or j.status = 'pending' and j.visible_at > p_now)
+    and exists (
+      select from json_to_recordset(j.waits -> 'for') as w(kind text, name text, key text, after integer)
+      where w.kind = 'signal' and exists (
+          select from oncue.outcomes o
+          where o.job_id = p_id and o.seq > w.after and o.kind = 'signal' and o.name = w.name)
+        or w.kind = 'ask' and exists (select from oncue.outcomes o where o.job_id = p_id and o.key = 'ask:' || w.name)
+        or w.kind = 'children' and exists (select from oncue.outcomes o where o.job_id = p_id and o.key = w.key))
+  returning j.queue into v_queue;
+  if found then
+    perform pg_notify('oncue', v_queue);
+  end if;
+end $$;
+
+create function oncue.wake_parents(p_now timestamptz, p_ids uuid[]) returns void
+  language plpgsql
+as $$
+declare
+  v_parents uuid[];
+  v_waits text[];
+  v_over record;
+begin
+  with met as (
+    delete from oncue.child_waits w where w.child_id = any (p_ids) returning w.parent_id, w.wait
+  )
+  select array_agg(m.parent_id), array_agg(m.wait) into v_parents, v_waits
+    from (select distinct m.parent_id, m.wait from met m) m;
+  if v_parents is null then return; end if;
+  for v_over in
+    select m.parent_id, m.wait from unnest(v_parents, v_waits) as m(parent_id, wait)
+    where exists (select from oncue.jobs j where j.id = any (array[m.parent_id]))
+      and not exists (select from oncue.child_waits w where w.parent_id = m.parent_id and w.wait = m.wait)
+  loop
+    perform oncue.record_children(p_now, v_over.parent_id, v_over.wait);
+    perform oncue.wake(p_now, v_over.parent_id);
+  end loop;
 end $$;
 
 -- The SQL API, by these names. It calls the newest set that is installed.

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { isOncueError, OncueError } from '@oncue/core'
 import { type Runtime, systemRuntime, timeoutSignal } from '@oncue/runtime'
-import { type MigrationStatus, migrationStatus } from './migrate/migrate.ts'
+import { type MigrationStatus, migrationStatus, namesOf } from './migrate/migrate.ts'
 import { type Finding, fail, ok, type Seen, warn } from './portable/finding.ts'
 import { DEFAULT_SCHEMA, migrationHint, toSchema } from './schema.ts'
 import { dialectOf, sqliteFile, withoutPassword } from './url.ts'
@@ -25,23 +25,32 @@ export async function diagnose(
   options: DiagnoseOptions = {},
   timeoutMs = TIMEOUT_MS,
 ): Promise<Finding[]> {
-  const { schema, runtime = systemRuntime } = options
+  const { runtime = systemRuntime } = options
   const started = runtime.monotonic()
   let status: MigrationStatus
   try {
     refuseMissing(url)
-    status = await migrationStatus(url, { schema, runtime, signal: timeoutSignal(timeoutMs) })
+    status = await migrationStatus(url, { schema: options.schema, runtime, signal: timeoutSignal(timeoutMs) })
   } catch (cause) {
     const error = isOncueError(cause) ? cause : new OncueError('INTERNAL', String(cause), { cause })
     return [{ check: 'database', ...fail(error.message, error.hint) }]
   }
   const ms = Math.round(runtime.monotonic() - started)
-  const migrations = migrationsOf(status, toSchema(schema))
+  const schema = toSchema(options.schema)
+  const migrations = migrationsOf(status, schema)
   const isMigrated = migrations.status !== 'fail'
+  const checks =
+    dialectOf(url) === 'postgres'
+      ? import('./postgres/diagnose.ts').then(({ diagnosePostgres }) =>
+          diagnosePostgres(url, isMigrated, schema, runtime, timeoutMs),
+        )
+      : import('./sqlite/diagnose.ts').then(({ diagnoseSqlite }) =>
+          diagnoseSqlite(sqliteFile(url), isMigrated, schema, runtime),
+        )
   return [
     { check: 'database', ...ok(`${withoutPassword(url)} responds (${ms} ms)`) },
     { check: 'migrations', ...migrations },
-    ...(await look(url, isMigrated, toSchema(schema), runtime, timeoutMs)),
+    ...(await checks),
   ]
 }
 
@@ -56,16 +65,13 @@ function refuseMissing(url: string): void {
   })
 }
 
-function migrationsOf({ migrations, functions }: MigrationStatus, schema: string): Seen {
-  const named = (state: string) => migrations.flatMap((one) => (one.state === state ? [one.name] : []))
-  const [pending, changed] = [named('pending'), named('changed')]
-  const [breaking, newer] = [named('breaking'), named('newer')]
+function migrationsOf(status: MigrationStatus, schema: string): Seen {
+  const [pending, changed] = [namesOf(status, 'pending'), namesOf(status, 'changed')]
+  const [breaking, newer] = [namesOf(status, 'breaking'), namesOf(status, 'newer')]
   if (breaking.length > 0) {
     const advice = 'A newer version of Oncue has migrated the database: upgrade this process.'
     return fail(`unknown: ${breaking.join(', ')}`, advice)
   }
-  const missing = functions.flatMap(({ hash, state }) => (state === 'missing' ? [`functions_${hash}`] : []))
-  pending.push(...missing)
   if (pending.length > 0) {
     const advice =
       schema === DEFAULT_SCHEMA ? 'Run `npx oncue migrate` against this database.' : migrationHint(schema)
@@ -80,20 +86,5 @@ function migrationsOf({ migrations, functions }: MigrationStatus, schema: string
       'A newer version of Oncue has migrated the database. This one works with it: finish the upgrade.'
     return warn(`newer than this version: ${newer.join(', ')}`, advice)
   }
-  return ok(`all ${migrations.length} are applied`)
-}
-
-async function look(
-  url: string,
-  isMigrated: boolean,
-  schema: string,
-  runtime: Runtime,
-  timeoutMs: number,
-): Promise<Finding[]> {
-  if (dialectOf(url) === 'postgres') {
-    const { diagnosePostgres } = await import('./postgres/diagnose.ts')
-    return diagnosePostgres(url, isMigrated, schema, runtime, timeoutMs)
-  }
-  const { diagnoseSqlite } = await import('./sqlite/diagnose.ts')
-  return diagnoseSqlite(sqliteFile(url), isMigrated, schema, runtime)
+  return ok(`all ${status.migrations.length} are applied`)
 }

@@ -12,6 +12,7 @@ export {
 export { type OpenOptions, openStore } from './open.ts'
 export { ACTION_METHODS, toTarget } from './portable/actions.ts'
 export type { AlertChange, AlertEpisode, AlertRow, AlertRuleRow, AlertStore } from './portable/alerts.ts'
+export type { NewAnswer } from './portable/asks.ts'
 export type { AuditStore, NewAuditEntry } from './portable/audit.ts'
 export {
   BULK_OPERATION_LEAD,
@@ -25,6 +26,7 @@ export {
 } from './portable/bulk-operations.ts'
 export { awaitsCanary } from './portable/bulk-outcomes.ts'
 export type { ChannelRow, ChannelStore } from './portable/channels.ts'
+export type { EndedChildren, NewSpawn, RunSpawns, Spawned } from './portable/children.ts'
 export { nextRuns, previewRuns } from './portable/cron.ts'
 export type { EventStore, JobEvent, NewEvent, RunEvent } from './portable/events/event.ts'
 export { encodeEvents } from './portable/events/event.ts'
@@ -37,11 +39,33 @@ export {
   shrinkage,
   timeToDrain,
 } from './portable/gauges.ts'
+export type {
+  Asking,
+  ChildResults,
+  DurableStore,
+  NewOutcome,
+  NewSignal,
+  Outcome,
+  OutcomeKind,
+  Recorded,
+  RunOutcomes,
+  SuspendedWait,
+} from './portable/outcomes.ts'
 export type { PairingStore } from './portable/pairings.ts'
 export type { Schedule, ScheduleRow, ScheduleStore } from './portable/schedules.ts'
 export { DURATION_BUCKETS_MS } from './portable/stats.ts'
 export type { TokenKind, TokenRow, TokenStore } from './portable/tokens.ts'
-export type { PoolHost, PrismaHost, SqliteHost } from './queue/hosts.ts'
+export type { PoolHost, PrismaHost, SqliteHost, TransactionHost } from './queue/hosts.ts'
+export {
+  fromKnex,
+  fromMikroOrm,
+  fromPostgresJs,
+  fromTypeOrm,
+  type KnexTransaction,
+  type MikroOrmTransaction,
+  type PostgresJsTransaction,
+  type TypeOrmTransaction,
+} from './queue/orm-transactions.ts'
 export {
   type DrizzleSql,
   type DrizzleTransaction,
@@ -56,57 +80,7 @@ export type {
   SqliteTransaction,
   Transaction,
 } from './queue/transaction.ts'
-export type {
-  ActionFilter,
-  ActionOptions,
-  ActionReport,
-  ActivityPoint,
-  AnnouncedBy,
-  Beaten,
-  Claimed,
-  ClaimedJob,
-  ClaimRequest,
-  Durations,
-  EnqueueIn,
-  EnqueueOutcome,
-  Explanation,
-  FailureFilter,
-  FailureGroup,
-  HeartbeatRequest,
-  JobDetails,
-  JobFilter,
-  JobGlance,
-  JobPage,
-  JobStats,
-  Limit,
-  LimitTarget,
-  PageRequest,
-  PayloadChange,
-  PoolState,
-  Presence,
-  PruneRule,
-  QueueExplanation,
-  QueueOverview,
-  QueueSettings,
-  Rescue,
-  Rescued,
-  RunRef,
-  RunUpdate,
-  SeriesPoint,
-  SeriesRequest,
-  Settled,
-  Settlement,
-  Store,
-  Subscription,
-  Target,
-  TopicAnnouncement,
-  TopicClash,
-  TopicRow,
-  WorkerDetails,
-  WorkerInfo,
-  WorkerRow,
-  WorkerRun,
-} from './store.ts'
+export type * from './store.ts'
 export {
   type ChosenDatabase,
   chooseDatabase,

@@ -143,6 +143,8 @@ export const JOB_COLUMNS = {
     in: ['extras', 'history', 'requeue', 'list'],
   },
   replaced_by: { type: 'uuid', only: 'jobs', in: [] },
+  // Null in every job that its last run did not suspend.
+  waits: { type: 'json', only: 'jobs', in: ['extras', 'list'] },
   cursor: { type: 'json', in: ['extras', 'history', 'requeue', 'list'] },
   progress: { type: 'json', in: ['history', 'requeue', 'list'] },
   last_error: { type: 'json', in: ['requeue', 'list'] },

@@ -13,10 +13,13 @@ import type {
   LimitTarget,
   PageRequest,
   Percentiles,
+  Question,
+  QuestionFilter,
   QueueExplanation,
   QueueOverview,
   QueueSettings,
   SeriesRequest,
+  Timeline,
   TopicAnnouncement,
   TopicRow,
   SeriesPoint as WireSeriesPoint,
@@ -33,6 +36,7 @@ import type { BulkOperationStore } from './portable/bulk-operations.ts'
 import type { ChannelStore } from './portable/channels.ts'
 import type { EventStore, RunEvent } from './portable/events/event.ts'
 import type { GaugeStore } from './portable/gauges.ts'
+import type { DurableStore, SuspendedWait } from './portable/outcomes.ts'
 import type { PairingStore } from './portable/pairings.ts'
 import type { ScheduleStore } from './portable/schedules.ts'
 import type { SettingStore } from './portable/settings.ts'
@@ -63,6 +67,7 @@ export interface Store {
   readonly alerts: AlertStore
   readonly channels: ChannelStore
   readonly gauges: GaugeStore
+  readonly durable: DurableStore
 
   // --- work: the hot path
 
@@ -134,12 +139,12 @@ export interface Store {
   requeue(target: Target, options?: ActionOptions): Promise<ActionReport>
   /**
    * Makes scheduled and retrying jobs due at once; their retries stay as they are. Skipped: ALREADY_DUE, RUNNING, BLOCKED,
-   * FINISHED, THROTTLED (due, but waits for a slot of its concurrency key).
+   * FINISHED, THROTTLED (due, but waits for a slot of its concurrency key), SUSPENDED.
    */
   runNow(target: Target, options?: ActionOptions): Promise<ActionReport>
   /** Ends waiting jobs. Running ones are asked to stop, with their next heartbeat. */
   cancel(target: Target, options?: ActionOptions): Promise<ActionReport>
-  /** Pending or failed jobs only, and none that others wait for. */
+  /** Pending or failed jobs only, none that others wait for, and none that is suspended. */
   delete(target: Target, options?: ActionOptions): Promise<ActionReport>
 
   /**
@@ -166,6 +171,13 @@ export interface Store {
    * are bounded, and say so. Null: there is no such job.
    */
   explain(id: JobId): Promise<Explanation | null>
+  /**
+   * What happened to a job and what it waits for, in one order, from its row, outcomes, questions and events: the newest
+   * 1,000 of them. Null: there is no such job.
+   */
+  timeline(id: JobId): Promise<Timeline | null>
+  /** Open questions of live jobs, the oldest first. */
+  questions(filter?: QuestionFilter): Promise<Question[]>
   /**
    * The parent of a job, its children, the jobs it waits for and those that wait for it: the first 50 of each. Children
    * are searched among the jobs that were made while it ran, up to a bound. Null: there is no such job.
@@ -303,6 +315,15 @@ export type Settlement = RunRef &
     /** Released at once, uncharged. `interrupted`: its handler had begun, which the job's events then show. */
     | { readonly kind: 'release'; readonly interrupted?: boolean | undefined }
     | { readonly kind: 'cancel'; readonly error?: JobError | undefined }
+    /**
+     * Leaves the worker until one of its waits is over. Signals sent before are delivered by the same transaction: if the
+     * job waits for one of them, it is due at once. `progressed`: it recorded something, so its attempts start anew.
+     */
+    | {
+        readonly kind: 'suspend'
+        readonly waits: readonly SuspendedWait[]
+        readonly progressed: boolean
+      }
   )
 
 export type Settled = {

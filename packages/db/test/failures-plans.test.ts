@@ -1,5 +1,6 @@
 import Database from 'better-sqlite3'
 import { afterEach, beforeEach, describe, expect, inject, test } from 'vitest'
+import { gaveUpBetween, recoveredBetween } from '../src/portable/alerts.ts'
 import { type Failed, failuresStatement } from '../src/portable/reads/failures.ts'
 import { type Sql, toSqlite } from '../src/portable/sql.ts'
 import { PostgresClient } from '../src/postgres/client.ts'
@@ -93,6 +94,47 @@ describe('failures on Postgres', () => {
   test('of one fingerprint read no rows of another', async () => {
     const reads = await readsOf({ ...FAILED, fingerprint: 'f3' })
     expect(Math.max(...reads.map(({ rows }) => rows))).toBeLessThanOrEqual(COUNT / 10)
+  })
+})
+
+/** Many jobs that failed once and completed: whether an error was seen lately must not cost a walk over them. */
+const RECOVERED = HISTORY.replace("'failed', 1", "'completed', 2")
+const LATELY = [since, new Date('2026-01-02')] as const
+
+describe.each([
+  ['without statistics', false],
+  ['with statistics', true],
+])('whether an error was seen, on Postgres: %s', (_, isAnalyzed) => {
+  const bench = new Bench({
+    name: 'Postgres',
+    createDatabase: () => createPostgresDatabase(inject('postgresUrl')),
+    transactions: [],
+  })
+
+  let client: PostgresClient
+  beforeEach(() => {
+    client = new PostgresClient(bench.url, 1)
+  })
+  afterEach(() => client.close())
+
+  test.each([
+    ['gave up', HISTORY, gaveUpBetween, 'history_fingerprint'],
+    ['recovered', RECOVERED, recoveredBetween, 'history_recovered'],
+  ])('is found by one row of those that %s', async (_, filling, statement, index) => {
+    await client.query({ text: 'alter table oncue.history set (autovacuum_enabled = off)', values: [] })
+    await client.query({ text: filling, values: [] })
+    if (isAnalyzed) await client.query({ text: 'analyze oncue.history', values: [] })
+    const sql = postgresSql(client, async () => new Date())
+    for (const fingerprint of ['f3', 'never seen']) {
+      const { text, values } = statement(fingerprint, ...LATELY)
+      const explain = { text: `explain (analyze, buffers, format json) ${text}`, values }
+      const [row] = await sql.walk<{ 'QUERY PLAN': [{ Plan: Plan }] }>(explain)
+      const plan = row?.['QUERY PLAN'][0].Plan ?? expect.unreachable()
+      const scans = nodesOf(plan).filter((node) => node['Relation Name'] === 'history')
+      expect(scans.map((node) => node['Index Name'])).toEqual([index])
+      expect(scans[0]?.['Actual Rows']).toBe(fingerprint === 'f3' ? 1 : 0)
+      expect(scans[0]?.['Rows Removed by Filter'] ?? 0).toBe(0)
+    }
   })
 })
 
@@ -217,6 +259,23 @@ describe('failures on SQLite', () => {
       expect.stringMatching(/^SEARCH h USING COVERING INDEX oncue_history_failed \(finished_at=\?\)/),
       expect.stringMatching(/^SEARCH h USING PRIMARY KEY/),
       expect.stringMatching(/^SEARCH h USING INDEX oncue_history_fingerprint \(fingerprint=\? AND created</),
+    ])
+  })
+})
+
+describe('whether an error was seen, on SQLite', () => {
+  const bench = new Bench({ name: 'SQLite', createDatabase: createSqliteDatabase, transactions: [] })
+
+  test.each([
+    [gaveUpBetween, 'oncue_history_fingerprint (fingerprint=? AND created>? AND created<?)'],
+    [recoveredBetween, 'oncue_history_recovered (fingerprint=? AND finished_at>? AND finished_at<?)'],
+  ])('is looked up in an index', (statement, index) => {
+    const db = new Database(bench.url.slice('file:'.length))
+    const { text, values } = toSqlite(statement('f3', ...LATELY))
+    const plan = db.prepare(`EXPLAIN QUERY PLAN ${text}`).all(values) as { detail: string }[]
+    db.close()
+    expect(plan.map(({ detail }) => detail.replace('COVERING ', ''))).toEqual([
+      `SEARCH oncue_history USING INDEX ${index}`,
     ])
   })
 })

@@ -1,11 +1,15 @@
 import { once } from 'node:events'
 import { createServer, type Socket } from 'node:net'
+import { simulate } from '@oncue/runtime'
 import { eventually, Gate, Relay } from '@oncue/testing'
 import pg from 'pg'
-import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, inject, it, vi } from 'vitest'
+import { openStore } from '../src/open.ts'
 import { PostgresClient } from '../src/postgres/client.ts'
 import { PostgresListener } from '../src/postgres/listener.ts'
-import { PostgresNotifier, wakeStatements } from '../src/postgres/notifier.ts'
+import { LoneEnqueues, PostgresNotifier, wakeStatements } from '../src/postgres/notifier.ts'
+import type { Store } from '../src/store.ts'
+import { aJob } from './conformance/harness.ts'
 import { createPostgresDatabase, startPostgres, type TestDatabase } from './support/index.ts'
 
 /** Cleaned up after the test, last to first. */
@@ -195,6 +199,59 @@ describe('a listener whose Postgres is restarted', () => {
     await expect.poll(wakes).toBe(1)
     await expect.poll(late).toBe(1)
   })
+})
+
+describe('an enqueue', () => {
+  /** Statements that notify: in the insert, or after it. */
+  async function notifyingOf(work: (store: Store) => Promise<unknown>): Promise<('insert' | 'after')[]> {
+    const database = await createPostgresDatabase(inject('postgresUrl'))
+    cleanups.push(() => database.drop())
+    const store = await openStore(database.url)
+    const query = vi.spyOn(pg.Client.prototype, 'query')
+    try {
+      await work(store)
+      // Sends what waits.
+      await store.close()
+      return query.mock.calls
+        .map(([sent]) => (typeof sent === 'string' ? sent : (sent as pg.QueryConfig).text))
+        .filter((text) => text.includes('pg_notify'))
+        .map((text) => (text.startsWith('insert') ? 'insert' : 'after'))
+    } finally {
+      query.mockRestore()
+    }
+  }
+
+  it('that is alone notifies in its own statement', async () => {
+    expect(await notifyingOf((store) => store.enqueue([aJob()]))).toEqual(['insert'])
+  })
+
+  it('that comes soon after another, or at the same time, notifies after its commit', async () => {
+    const three = async (store: Store) => {
+      await Promise.all([store.enqueue([aJob()]), store.enqueue([aJob()])])
+      await store.enqueue([aJob()])
+    }
+    const [first, ...others] = await notifyingOf(three)
+    expect(first).toBe('insert')
+    expect(new Set(others)).toEqual(new Set(['after']))
+  })
+
+  it('of a delayed job notifies no worker', async () => {
+    expect(await notifyingOf((store) => store.enqueue([aJob({ delay: 60_000 })]))).toEqual([])
+  })
+})
+
+it('an enqueue is lone after a gap, and not for a while after one that was slow', async () => {
+  const runtime = simulate()
+  const enqueues = new LoneEnqueues(runtime)
+  const take = (ms: number) => enqueues.run(async (isLone) => runtime.advance(ms).then(() => isLone))
+  expect(await take(1)).toBe(true)
+  expect(await take(1)).toBe(false)
+  await runtime.advance(20)
+  expect(await take(11)).toBe(true)
+  await runtime.advance(249)
+  expect(await take(1)).toBe(false)
+  await runtime.advance(20)
+  expect(await take(1)).toBe(true)
 })
 
 describe('a notifier', () => {

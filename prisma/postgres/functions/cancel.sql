@@ -17,7 +17,8 @@ begin
     into v_locked, v_waiting, v_running
     from (
       select j.id, j.status from oncue.jobs j
-      where j.id = any (p_ids) and (p_as_of is null or j.created <= p_as_of)
+      where j.id = any (p_ids)
+        and (p_as_of is null or j.created <= p_as_of and not oncue.requeued_since(j, p_as_of))
       for update skip locked
     ) l;
   if v_waiting is not null then
@@ -33,7 +34,9 @@ begin
   select s.reason, count(*)::integer, array_agg(s.id) from (
     select i.id, case
       when exists (select from oncue.history h where h.id = any (array[i.id])) then 'INVALID_STATE'
-      when exists (select from oncue.jobs j where j.id = any (array[i.id]) and j.created > p_as_of) then 'CHANGED'
+      when exists (
+          select from oncue.jobs j where j.id = any (array[i.id])
+            and (j.created > p_as_of or oncue.requeued_since(j, p_as_of))) then 'CHANGED'
       when exists (select from oncue.jobs j where j.id = any (array[i.id])) then 'BUSY'
       else 'JOB_NOT_FOUND' end as reason
     from unnest(p_ids) as i(id) where i.id <> all (v_locked)

@@ -11,7 +11,7 @@ declare
   v_failed uuid[];
   v_keyed uuid[];
 begin
-  if exists (select from oncue.deps) then
+  if exists (select from oncue.deps) or exists (select from oncue.children) then
     v_ids := array(select unnest(p_ids) except select unnest(oncue.lock_dependants('{}', p_ids)));
   end if;
   select array_agg(j.id), array_agg(json_build_object('run', j.run, 'worker', j.locked_by, 'startedAt', oncue.iso_time(j.started_at)))
@@ -51,7 +51,7 @@ begin
 
   update oncue.jobs j set
     status = 'pending', locked_until = null, locked_by = null, started_at = null, cancel_at = null, updated = p_now,
-    crashes = j.crashes + (j.started_at is not null)::int,
+    waits = null, crashes = j.crashes + (j.started_at is not null)::int,
     visible_at = p_now + case when j.started_at is null then 0 else least(j.crashes::integer ^ 2, 43200) end * interval '1 minute',
     last_error = case when j.started_at is null then j.last_error else oncue.crash_error(j.topic) end,
     fingerprint = case when j.started_at is null then j.fingerprint else 'WORKER_CRASHED:' || j.topic end

@@ -37,6 +37,7 @@ begin
       where k.job_id = any (v_replacing) and k.key like 'u:%';
   end if;
   delete from oncue.deps d where d.job_id = any (v_ended);
+  delete from oncue.child_waits w where w.parent_id = any (v_ended);
   delete from oncue.keys k where k.job_id = any (v_ended) and k.until is null;
   return coalesce(v_ended, '{}');
 end $$;

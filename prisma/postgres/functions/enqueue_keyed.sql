@@ -17,6 +17,7 @@ declare
   v_due timestamptz;
   v_key oncue.keys;
   v_status oncue."Status";
+  v_waits boolean;
   v_runs uuid;
   v_deps integer;
   v_keys record;
@@ -85,7 +86,12 @@ begin
         v_status := null;
         if v."onConflict" = 'replace' then
           -- Locked by take_key, unless it has ended.
-          select j.status into v_status from oncue.jobs j where j.id = v_key.job_id;
+          select j.status, j.waits is not null into v_status, v_waits from oncue.jobs j where j.id = v_key.job_id;
+          if v_waits and v_status <> 'processing' then
+            raise exception 'Job % holds this unique key, and is suspended: it cannot be replaced', v_key.job_id
+              using errcode = 'OC001', detail = 'UNIQUE_KEY_LIVE',
+              hint = 'It has run and waits for something: signal it, cancel it, or use its id.';
+          end if;
         end if;
 
         if v."onConflict" = 'existing' or v_status in ('pending', 'blocked') then

@@ -1,5 +1,5 @@
 -- Removes up to p_limit finished jobs of one queue and topic that are older than p_before, oldest
--- first. A failed parent that others wait for is kept.
+-- first. A failed parent that others wait for is kept, and the children of live jobs.
 create function oncue.prune(
   p_now timestamptz, p_queue text, p_topic text, p_status oncue."Status", p_before timestamptz, p_limit integer
 ) returns integer
@@ -17,6 +17,7 @@ begin
         and (hashtext(h.queue) >> 24)::"char" = (hashtext(p_queue) >> 24)::"char"
         and h.created < p_before and h.finished_at < p_before
         and not exists (select from oncue.deps d where d.parent_id = any (array[h.id]))
+        and not oncue.has_live_parent(h.id)
       order by h.created, h.id limit p_limit
       for update skip locked
     ) o;
@@ -26,6 +27,7 @@ begin
       where h.status <> 'completed' and h.status = p_status and h.queue = p_queue and h.topic = p_topic
         and h.created < p_before and h.finished_at < p_before
         and not exists (select from oncue.deps d where d.parent_id = any (array[h.id]))
+        and not oncue.has_live_parent(h.id)
       order by h.created, h.id limit p_limit
       for update skip locked
     ) o;

@@ -18,5 +18,9 @@ begin
   if p_big is not null then
     insert into oncue.payloads (job_id, part, data) values (p_id, 'payload', p_big::json);
   end if;
+  -- Signals that were sent before the first run are still to be received.
+  delete from oncue.outcomes o
+    where o.job_id = p_id and (o.kind <> 'signal' or exists (select from oncue.jobs j where j.id = p_id and j.run > 0));
+  delete from oncue.asks a where a.job_id = p_id;
   perform oncue.append_event(p_now, array[p_id], 'replaced', array[null::json]);
 end $$;

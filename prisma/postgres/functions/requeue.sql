@@ -1,5 +1,6 @@
 -- Puts finished jobs back: attempts are reset, the run number continues, so that an old run stays stale.
--- Returns how many and which, and why the others were skipped.
+-- Returns how many and which, and why the others were skipped. The failed children of a requeued job go back with it, and so
+-- does a parent that failed because of its children. A completed child keeps its result for a live parent.
 create function oncue.requeue(p_now timestamptz, p_ids uuid[], p_as_of timestamptz, p_by text)
   returns table (reason text, count integer, done uuid[])
   language plpgsql
@@ -16,6 +17,7 @@ begin
     where h.id = any (p_ids) and (p_as_of is null or h.finished_at <= p_as_of)
       -- A job that was enqueued again after it had finished is live.
       and not exists (select from oncue.jobs j where j.id = any (array[h.id]))
+      and not (h.status::text = 'completed' and oncue.has_live_parent(h.id))
     -- A row that a poll has share-locked is not skipped: the delete below waits for it.
     for no key update skip locked
   ) f;
@@ -52,9 +54,11 @@ begin
   )
   select array_agg(b.id) into v_done from back b;
   if v_done is not null then
+    perform oncue.forget_undecided(v_done);
     perform pg_notify('oncue', q.queue) from (select distinct j.queue from oncue.jobs j where j.id = any (v_done)) q;
     perform oncue.append_event(v_now, v_done, 'requeued',
       (select array_agg(json_build_object('by', p_by)) from unnest(v_done)));
+    perform oncue.requeue_family(v_now, v_done, p_by);
   end if;
   return query select 'done', coalesce(cardinality(v_done), 0), v_done;
   return query select 'UNIQUE_KEY_LIVE', cardinality(v_live), null::uuid[] where v_live is not null;
@@ -62,6 +66,9 @@ begin
   select s.reason, count(*)::integer, null::uuid[] from (
     select case
       when exists (select from oncue.jobs j where j.id = any (array[i.id])) then 'INVALID_STATE'
+      when exists (
+          select from oncue.history h where h.id = any (array[i.id]) and h.status::text = 'completed')
+        and oncue.has_live_parent(i.id) then 'PARENT_LIVE'
       when exists (select from oncue.history h where h.id = any (array[i.id])) then 'CHANGED'
       else 'JOB_NOT_FOUND' end as reason
     from unnest(p_ids) as i(id)

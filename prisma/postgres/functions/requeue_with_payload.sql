@@ -1,6 +1,6 @@
 -- Requeues one job with another payload, if it still is as the caller saw it: after this run, and not changed since. A finished
--- job goes back as by a requeue; one that waits for its retry is due at once, with all its retries. Steps and cursor stay, as
--- by a requeue. Waits for the row: whatever another caller does to the job meanwhile counts. Returns `done`, or why not.
+-- job goes back as by a requeue; one that waits for its retry is due at once, with all its retries. Of its steps and
+-- cursor stays what stays by a requeue. Waits for the row: whatever another caller does to the job meanwhile counts. Returns `done`, or why not.
 create function oncue.requeue_with_payload(
   p_now timestamptz, p_id uuid, p_run integer, p_updated timestamptz, p_payload text, p_big text, p_by text, p_paths text
 ) returns text
@@ -21,6 +21,7 @@ begin
     -- Visible from now on, never earlier: claims that start at a low-water mark find it.
     update oncue.jobs j set retries = 0, crashes = 0, fingerprint = null, run_at = v_now, visible_at = v_now, updated = v_now
     where j.id = p_id;
+    perform oncue.forget_undecided(array[p_id]);
     perform pg_notify('oncue', v_job.queue);
     perform oncue.append_event(v_now, array[p_id], 'requeued', array[json_build_object('by', p_by)]);
   else

@@ -13,6 +13,7 @@ begin
   select coalesce(array_agg(l.id), '{}') into v_done from (
     select j.id from oncue.jobs j
     where j.id = any (p_ids) and j.status = 'pending' and j.run_at > v_now and j.visible_at is not null
+      and j.waits is null
       and (p_as_of is null or j.created <= p_as_of)
     for update skip locked
   ) l;
@@ -29,6 +30,7 @@ begin
     select i.id, coalesce((
       select case
         when j.status = 'processing' then 'RUNNING'
+        when j.waits is not null and (j.status = 'blocked' or j.run_at > v_now) then 'SUSPENDED'
         when j.status = 'blocked' then 'BLOCKED'
         when j.visible_at is null then 'THROTTLED'
         when j.run_at <= v_now then 'ALREADY_DUE'

@@ -16,15 +16,22 @@ declare
   v_done uuid[];
   v_again uuid[];
   v_keyed uuid[];
+  v_others uuid[];
+  v_family uuid[];
 begin
   if current_setting('transaction_isolation') <> 'read committed' then
     perform oncue.refuse_isolation();
   end if;
-  -- An enqueue that replaces several jobs locks them in the order of their ids. So does each of the statements below.
+  -- An enqueue that replaces several jobs locks them in the order of their ids. So does each of the statements below. Jobs
+  -- that are suspended are locked with those that spawned the ones which end here: another settle may lock both.
   if p_others is not null and cardinality(p_ids) + json_array_length(p_others) > 1 then
+    v_others := array(select (o ->> 'id')::uuid from json_array_elements(p_others) as o);
+    v_family := array(
+      select (o ->> 'id')::uuid from json_array_elements(p_others) as o where o ->> 'kind' = 'suspend'
+      union all
+      select c.parent_id from oncue.children c where c.child_id = any (p_ids || v_others));
     perform from oncue.jobs j
-      where j.id = any (p_ids || array(select (o ->> 'id')::uuid from json_array_elements(p_others) as o))
-        and j.unique_key is not null
+      where j.id = any (p_ids || v_others || v_family) and (j.unique_key is not null or j.id = any (v_family))
       order by j.id for update;
   end if;
   if cardinality(p_ids) > 0 then

@@ -17,7 +17,31 @@ declare
   v_snoozed_data json[];
   v_interrupted uuid[];
   v_interrupted_data json[];
+  v_suspended record;
+  v_slept uuid[];
+  v_slept_runs integer[];
 begin
+  -- First, because every run that is left over below ends: also one that would be suspended, if its job was asked to stop.
+  for v_suspended in
+    select j.id, j.run, s.waits, s.progressed,
+      json_build_object('run', j.run, 'worker', j.locked_by, 'startedAt', oncue.iso_time(coalesce(j.started_at, p_now)),
+        'for', (select json_agg(json_build_object('kind', w.kind, 'name', w.name))
+          from json_to_recordset(s.waits) as w(kind text, name text))) as data
+    from json_to_recordset(p_others) as s(id uuid, run integer, kind text, waits json, progressed boolean)
+    join oncue.jobs j on j.id = any (array[s.id]) and j.run = s.run and j.status = 'processing'
+    where s.kind = 'suspend' and (p_worker is null or j.locked_by = p_worker)
+      and j.cancel_at is null and j.replaced_by is null
+    for update of j
+  loop
+    perform oncue.suspend(p_now, v_suspended.id, v_suspended.waits, v_suspended.progressed);
+    v_slept := v_slept || v_suspended.id;
+    v_slept_runs := v_slept_runs || v_suspended.run;
+    if coalesce((
+      select e.version from oncue.events e where e.job_id = v_suspended.id order by e.version desc limit 1), 0) < 1000
+    then
+      perform oncue.append_event(p_now, array[v_suspended.id], 'run_suspended', array[v_suspended.data]);
+    end if;
+  end loop;
   -- What the row will no longer show once it runs again: each run that failed, snoozed or was interrupted, in
   -- the job's event stream. A job that snoozes for ever does not fill it: beyond 1,000 events only failures are kept.
   -- A prefetched run that ended before its first heartbeat has no recorded start, and was short, as in history.
@@ -48,6 +72,7 @@ begin
       run_at = case when s.kind = 'release' then j.run_at else p_now + s."delayMs" * interval '1 millisecond' end,
       visible_at = p_now + coalesce(s."delayMs", 0) * interval '1 millisecond',
       last_error = coalesce(s.error, j.last_error),
+      waits = null,
       fingerprint = case when s.kind = 'snooze' then null else coalesce(s.fingerprint, j.fingerprint) end
     from json_to_recordset(p_others) as s(id uuid, run integer, kind text, "delayMs" bigint, error json, fingerprint text)
     where j.id = any (array[s.id]) and j.run = s.run and j.status = 'processing'
@@ -60,7 +85,7 @@ begin
     select gen_random_uuid(), date_trunc('minute', p_now), queue, topic, 0, 0, 0, count(*)::integer, '', '', 0
     from back where kind = 'retry' group by queue, topic
   )
-  select array_agg(b.id), array_agg(b.run) into v_back, v_runs from back b;
+  select v_slept || array_agg(b.id), v_slept_runs || array_agg(b.run) into v_back, v_runs from back b;
 
   with ended as (
     delete from oncue.jobs j

@@ -46,7 +46,15 @@ begin
     end if;
   end if;
 
+  if exists (select from oncue.children c where c.orphaned) then
+    perform oncue.release_dependants(v_now, oncue.cancel_orphans(v_now), false);
+  end if;
+
   perform oncue.tend_slots(v_now);
+
+  if exists (select from oncue.signals) then
+    perform oncue.deliver(v_now);
+  end if;
 
   -- A live parent whose row is not being deleted at this moment: a transaction that ends it from now on sees the edge.
   if cardinality(v_parents) > 0 then

@@ -6,7 +6,7 @@ import { isUuid } from '../uuid.ts'
 import { counted } from './reads/counts.ts'
 import type { ListPosition } from './reads/cursor.ts'
 import { invalid } from './reads/filter.ts'
-import type { Batch } from './reads/list.ts'
+import type { Batch, Match } from './reads/list.ts'
 import { q, raw, type Sql } from './sql.ts'
 
 /** How many jobs one transaction touches. */
@@ -34,7 +34,13 @@ export type ActionBatch = {
 export type Acted = { readonly reason: string; readonly count: number; readonly ids: readonly JobId[] | null }
 
 /** Why a job did not get another payload. CHANGED: since the caller saw it. */
-export type PayloadOutcome = 'done' | 'CHANGED' | 'INVALID_STATE' | 'UNIQUE_KEY_LIVE' | 'JOB_NOT_FOUND'
+export type PayloadOutcome =
+  | 'done'
+  | 'CHANGED'
+  | 'INVALID_STATE'
+  | 'UNIQUE_KEY_LIVE'
+  | 'PARENT_LIVE'
+  | 'JOB_NOT_FOUND'
 
 export function refusePayload(outcome: Exclude<PayloadOutcome, 'done'>, id: JobId): OncueError {
   switch (outcome) {
@@ -47,18 +53,17 @@ export function refusePayload(outcome: Exclude<PayloadOutcome, 'done'>, id: JobI
       )
     case 'UNIQUE_KEY_LIVE':
       return new OncueError(outcome, `Job ${id} was not requeued: another job holds its unique key`)
+    case 'PARENT_LIVE':
+      return new OncueError(
+        'INVALID_STATE',
+        `Job ${id} was not requeued: its parent is live and uses its result`,
+      )
     case 'JOB_NOT_FOUND':
       return new OncueError(outcome, `There is no job ${id}`)
   }
 }
 
 type Act = (ids: readonly JobId[], asOf: Date | null, by: string | null) => Promise<Acted[]>
-export type Match = (
-  filter: JobFilter,
-  asOf: Date,
-  after: ListPosition | null,
-  limit: number,
-) => Promise<Batch>
 
 type ActionAccess = {
   readonly now: () => Promise<Date>

@@ -57,7 +57,7 @@ export interface AlertStore {
   record(at: Date, changes: readonly AlertChange[]): Promise<void>
   /** Whether any job finished since, in this queue, or in any but Oncue's own. */
   wasBusy(since: Date, queue: string | null): Promise<boolean>
-  /** Of these fingerprints, those with which a job failed in this time. */
+  /** Of these fingerprints, those with which a run failed whose job ended in this time, whether it gave up or not. */
   failedBetween(fingerprints: readonly string[], from: Date, to: Date): Promise<Set<string>>
 }
 
@@ -89,20 +89,36 @@ export function createAlerts(sql: Sql): AlertStore {
     },
 
     async failedBetween(fingerprints, from, to) {
-      // A failed job was created before it failed. The bound keeps the walk short where all failures are older; the
-      // day is for retries.
-      const createdFrom = new Date(from.getTime() - DAY_MS)
       const found = new Set<string>()
       for (const fingerprint of fingerprints) {
-        const rows = await sql.all(q`select 1 from {history}
-          where status = 'failed' and fingerprint = ${fingerprint} and created >= ${createdFrom} and created < ${to}
-            and finished_at >= ${from} and finished_at < ${to}
-          order by created desc, id desc limit 1`)
-        if (rows.length > 0) found.add(fingerprint)
+        for (const statement of [gaveUpBetween, recoveredBetween]) {
+          if (found.has(fingerprint)) continue
+          const rows = await sql.all(statement(fingerprint, from, to))
+          if (rows.length > 0) found.add(fingerprint)
+        }
       }
       return found
     },
   }
+}
+
+/**
+ * A failed job was created before it failed. The bound keeps the walk short where all failures are older; the day is
+ * for retries.
+ */
+export function gaveUpBetween(fingerprint: string, from: Date, to: Date): Fragment {
+  return q`select 1 from {history}
+    where status = 'failed' and fingerprint = ${fingerprint}
+      and created >= ${new Date(from.getTime() - DAY_MS)} and created < ${to}
+      and finished_at >= ${from} and finished_at < ${to}
+    order by created desc, id desc limit 1`
+}
+
+/** A job that completed, or was cancelled, keeps the fingerprint of the last run that failed before. */
+export function recoveredBetween(fingerprint: string, from: Date, to: Date): Fragment {
+  return q`select 1 from {history}
+    where status <> 'failed' and fingerprint = ${fingerprint} and finished_at >= ${from} and finished_at < ${to}
+    order by finished_at desc limit 1`
 }
 
 function begin(id: string, episode: AlertEpisode, at: Date): Fragment {

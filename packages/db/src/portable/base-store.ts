@@ -11,10 +11,11 @@ import type {
   PruneRule,
   Target,
 } from '../store.ts'
-import { isUuid } from '../uuid.ts'
+import { assertWorkerId, isUuid } from '../uuid.ts'
 import { type Acted, type ActionBatch, act, type PayloadOutcome, prune, refusePayload } from './actions.ts'
 import { type Admin, createAdmin } from './admin.ts'
 import { type AlertStore, createAlerts } from './alerts.ts'
+import { questions } from './asks.ts'
 import { type AuditStore, assertBy, createAudit } from './audit.ts'
 import { type BulkOperationStore, createBulkOperations, type FencedAction } from './bulk-operations.ts'
 import { type ChannelStore, createChannels } from './channels.ts'
@@ -22,15 +23,15 @@ import type { EventStore } from './events/event.ts'
 import { createGauges, type GaugeStore } from './gauges.ts'
 import { createPairings, type PairingStore } from './pairings.ts'
 import { stats } from './reads/counts.ts'
-import type { ListPosition } from './reads/cursor.ts'
 import { explain } from './reads/explain.ts'
 import { explainQueue } from './reads/explain-queue.ts'
 import { failures } from './reads/failures.ts'
 import { family } from './reads/family.ts'
 import { get, glance } from './reads/jobs.ts'
-import { list, matching } from './reads/list.ts'
+import { list, type Match, matching } from './reads/list.ts'
 import { queues, throttled } from './reads/queues.ts'
 import { activity, series } from './reads/series.ts'
+import { timeline } from './reads/timeline.ts'
 import { pruneWorkers, topicClashes, topics, worker, workers } from './reads/workers.ts'
 import { createSettings, type SettingStore } from './settings.ts'
 import type { Connection, Sql } from './sql.ts'
@@ -41,8 +42,7 @@ export type Access = { readonly sql: Sql; readonly connection: Connection }
 type Parts = ReturnType<typeof createParts>
 
 function createParts(sql: Sql, act: (action: FencedAction) => Promise<boolean>) {
-  const match = (filter: JobFilter, asOf: Date, after: ListPosition | null, limit: number) =>
-    matching(sql, filter, asOf, after, limit)
+  const match: Match = (...given) => matching(sql, ...given)
   return {
     match,
     admin: createAdmin(sql),
@@ -196,6 +196,8 @@ export abstract class BaseStore {
   }
 
   readonly explain = this.#reading(explain)
+  readonly timeline = this.#reading(timeline)
+  readonly questions = this.#reading(questions)
   readonly family = this.#reading(family)
   readonly glance = this.#reading(glance)
   readonly stats = this.#reading(stats)
@@ -233,7 +235,9 @@ export abstract class BaseStore {
     this.#closers.push(close)
   }
 
-  protected assertOpen(): void {
+  /** Checks the id of the worker that calls, too, if it is given. */
+  protected assertOpen(worker?: string): void {
     if (this.#closed) throw new OncueError('STORE_CLOSED', 'This store was closed')
+    if (worker !== undefined) assertWorkerId(worker)
   }
 }

@@ -1,7 +1,7 @@
 import { systemRuntime } from '@oncue/runtime'
 import { describe, expect, it } from 'vitest'
-import type { Match } from './actions.ts'
 import { countMatches } from './bulk-operations.ts'
+import type { Match } from './reads/list.ts'
 
 const NOW = new Date('2026-01-01T00:00:00.000Z')
 

@@ -8,12 +8,12 @@ import type {
   BulkOperationRequest as WireRequest,
 } from '@oncue/core/wire'
 import { type Runtime, systemRuntime } from '@oncue/runtime'
-import { type Acted, type ActionBatch, BATCH, BUSY_ATTEMPTS, type Match } from './actions.ts'
+import { type Acted, type ActionBatch, BATCH, BUSY_ATTEMPTS } from './actions.ts'
 import { insertEntries, type NewAuditEntry } from './audit.ts'
 import { afterLook, awaitsCanary, look, NO_OUTCOMES, remember, saveOutcomes } from './bulk-outcomes.ts'
 import type { ListPosition } from './reads/cursor.ts'
 import { byIdStatement } from './reads/jobs.ts'
-import type { Batch } from './reads/list.ts'
+import type { Batch, Match } from './reads/list.ts'
 import { type Fragment, q, type Sql } from './sql.ts'
 
 export type { BulkOperationStatus }

@@ -54,27 +54,41 @@ export function decodeWork(rows: readonly unknown[][]): Work {
   return { jobs, stale, ...(cancelled.length > 0 && { cancelled }), now, nextDue, unseen }
 }
 
-function claimedJob(text: string, payloads: ReadonlyMap<JobId, unknown>): Work['jobs'][number] {
+type DecodedJob = { -readonly [Field in keyof Work['jobs'][number]]: Work['jobs'][number][Field] }
+
+/**
+ * Every job starts as a copy of this, so that all have one shape with room for all fields: adding them one by one to
+ * the extras moves them several times. It comes from JSON because such an object keeps all fields within itself.
+ */
+const BLANK = JSON.parse(
+  JSON.stringify({
+    ...NO_EXTRAS,
+    ...Object.fromEntries(CLAIMED.map(({ field }) => [field, ''])),
+    payload: '',
+  }),
+) as DecodedJob
+
+function claimedJob(text: string, payloads: ReadonlyMap<JobId, unknown>): DecodedJob {
   const fields = text.split(BETWEEN_FIELDS)
-  const at = (field: WorkField) => fields[AT[field]] ?? ''
-  const [id, payload, extras] = [copied(at('id')) as JobId, fields[AT.payload], at('extras')]
-  const visibleAt = parseTime(at('visibleAt'))
-  return {
-    ...(extras === '' ? NO_EXTRAS : (JSON.parse(extras) as Extras)),
-    id,
-    run: Number(at('run')),
-    queue: shared(at('queue')),
-    topic: shared(at('topic')),
-    payload: payload === undefined ? (payloads.get(id) ?? null) : JSON.parse(payload),
-    priority: Number(at('priority')),
-    runAt: timeOr(at('runAt'), visibleAt),
-    visibleAt,
-    created: timeOr(at('created'), visibleAt),
-    retries: Number(at('retries')),
-    maxRetries: Number(at('maxRetries')),
-    crashes: Number(at('crashes')),
-    timeoutMs: Number(at('timeoutMs')),
-  }
+  const job: DecodedJob = { ...BLANK }
+  const extras = fields[AT.extras] as string
+  if (extras !== '') Object.assign(job, JSON.parse(extras) as Extras)
+  const payload = fields[AT.payload]
+  const visibleAt = parseTime(fields[AT.visibleAt] as string)
+  job.id = copied(fields[AT.id] as string)
+  job.run = Number(fields[AT.run])
+  job.queue = shared(fields[AT.queue] as string)
+  job.topic = shared(fields[AT.topic] as string)
+  job.payload = payload === undefined ? (payloads.get(job.id) ?? null) : JSON.parse(payload)
+  job.priority = Number(fields[AT.priority])
+  job.runAt = timeOr(fields[AT.runAt] as string, visibleAt)
+  job.visibleAt = visibleAt
+  job.created = timeOr(fields[AT.created] as string, visibleAt)
+  job.retries = Number(fields[AT.retries])
+  job.maxRetries = Number(fields[AT.maxRetries])
+  job.crashes = Number(fields[AT.crashes])
+  job.timeoutMs = Number(fields[AT.timeoutMs])
+  return job
 }
 
 /** A part of a string keeps all of it in memory: here, the text of hundreds of jobs. */
@@ -101,12 +115,17 @@ function timeOr(text: string, fallback: Date): Date {
 /** Claim order within each run of rows of one queue and priority, which come in the order of the table. */
 function sortLevels(jobs: Work['jobs']): void {
   let start = 0
+  let isSorted = true
   for (let i = 1; i <= jobs.length; i++) {
-    const [job, first] = [jobs[i], jobs[start]]
-    if (job && first && job.queue === first.queue && job.priority === first.priority) continue
-    const level = jobs.slice(start, i).sort(byDueTime)
-    jobs.splice(start, level.length, ...level)
+    const [job, before] = [jobs[i], jobs[i - 1]]
+    if (job && before && job.queue === before.queue && job.priority === before.priority) {
+      isSorted &&= byDueTime(before, job) < 0
+      continue
+    }
+    // The table has most jobs in this order already.
+    if (!isSorted) jobs.splice(start, i - start, ...jobs.slice(start, i).sort(byDueTime))
     start = i
+    isSorted = true
   }
 }
 

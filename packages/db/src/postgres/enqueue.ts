@@ -9,28 +9,37 @@ import { toOncueError } from './errors.ts'
 import { wakeStatements } from './notifier.ts'
 import * as sql from './sql.ts'
 
-/** Stores jobs in a transaction of our own. The caller wakes workers afterwards. */
+/** Stores jobs in a transaction of our own. Unless they are `announced`, the caller wakes workers afterwards. */
 export async function enqueueAlone(
   client: PostgresClient,
   jobs: readonly NewJob[],
   now: Date | null,
+  announced = false,
 ): Promise<EnqueueOutcome[]> {
   if (jobs.some((job) => job.request)) return enqueueRequested(client, jobs, now)
-  return insert(client, jobs, now).catch((error) => {
+  return insert(client, jobs, now, announced).catch((error) => {
     if (toOncueError(error).code !== 'DATABASE_UNAVAILABLE') throw error
-    return insertAgain(client, jobs, now)
+    return insertAgain(client, jobs, now, announced)
   })
+}
+
+/** Whether workers can be notified by the statement that stores these jobs. */
+export function canAnnounce(jobs: readonly NewJob[]): boolean {
+  return isPlain(jobs) && sql.canAnnounce(jobs)
+}
+
+function isPlain(jobs: readonly NewJob[]): boolean {
+  return jobs.length <= sql.ENQUEUE_CHUNK && jobs.every((job) => !isKeyed(job) && job.after.length === 0)
 }
 
 async function insert(
   client: PostgresClient,
   jobs: readonly NewJob[],
   now: Date | null,
+  announced = false,
 ): Promise<EnqueueOutcome[]> {
-  const isPlain =
-    jobs.length <= sql.ENQUEUE_CHUNK && jobs.every((job) => !isKeyed(job) && job.after.length === 0)
-  if (!isPlain) return client.drive(() => enqueueSteps(jobs, now))
-  await client.queryOnce(sql.enqueue(jobs, now))
+  if (!isPlain(jobs)) return client.drive(() => enqueueSteps(jobs, now))
+  await client.queryOnce(sql.enqueue(jobs, now, announced))
   return jobs.map(created)
 }
 
@@ -39,11 +48,12 @@ async function insertAgain(
   client: PostgresClient,
   jobs: readonly NewJob[],
   now: Date | null,
+  announced: boolean,
 ): Promise<EnqueueOutcome[]> {
   let written = await knownOf(client, jobs)
   if (written.size === 0) {
     try {
-      return await insert(client, jobs, now)
+      return await insert(client, jobs, now, announced)
     } catch (error) {
       if (toOncueError(error).code !== 'DUPLICATE_ID') throw error
       // The server continued with what it had received, and finished in the meantime.

@@ -7,7 +7,7 @@ import type { Subscription } from '../store.ts'
 import { CONNECT_TIMEOUT_MS, isPooled, serverOf } from './session.ts'
 
 /** `oncue`: a queue's name. `oncue.events`: a job's id. */
-export type Channel = 'oncue' | 'oncue.events'
+export type Channel = 'oncue' | 'oncue.events' | 'oncue.signals'
 
 /** Null: notifications may have been missed. */
 type Hear = (payload: string | null) => void
@@ -48,6 +48,7 @@ export class PostgresListener {
   readonly #hearers: Record<Channel, Set<Hearer>> = {
     oncue: new Set(),
     'oncue.events': new Set(),
+    'oncue.signals': new Set(),
   }
   #connection: Connection | undefined
   #connecting: Promise<void> | undefined
@@ -231,4 +232,4 @@ export class PostgresListener {
   }
 }
 
-const CHANNELS = ['oncue', 'oncue.events'] as const satisfies Channel[]
+const CHANNELS = ['oncue', 'oncue.events', 'oncue.signals'] as const satisfies Channel[]

@@ -96,7 +96,7 @@ export class LowWater {
 }
 
 function learnAll(marks: Scope['marks'], found: readonly IndexPosition[], seen: Mark): void {
-  for (const { priority } of found) marks.set(priority, seen)
+  setAll(marks, found, seen)
   for (const priority of marks.keys()) marks.set(priority, seen)
 }
 
@@ -105,9 +105,18 @@ function learnUpTo(marks: Scope['marks'], found: readonly IndexPosition[], seen:
   const last = found.at(-1)
   if (!last) return
   const position = { at: last.visibleAt, id: last.id }
-  for (const { priority } of found) marks.set(priority, seen)
+  setAll(marks, found, seen)
   for (const priority of marks.keys()) if (priority > last.priority) marks.set(priority, seen)
   marks.set(last.priority, isBefore(position, seen) ? position : seen)
+}
+
+/** Jobs of one priority are found together. */
+function setAll(marks: Scope['marks'], found: readonly IndexPosition[], seen: Mark): void {
+  let last: number | undefined
+  for (const { priority } of found) {
+    if (priority !== last) marks.set(priority, seen)
+    last = priority
+  }
 }
 
 function add(marks: Marks, queue: string, priority: number, { at, id }: Mark): void {

@@ -42,7 +42,7 @@ function prepared(label: string, text: string) {
 }
 
 /** A prepared call of a function that returns rows. */
-function preparedCall(name: FunctionName, parameters: number) {
+export function preparedCall(name: FunctionName, parameters: number) {
   const list = Array.from({ length: parameters }, (_, i) => `$${i + 1}`).join(', ')
   return { ...WORK, ...prepared(name, `select * from ${fn(name)}(${list})`) }
 }
@@ -74,18 +74,25 @@ export const ENQUEUE_CHUNK = 1_000
 
 /**
  * One insert for a chunk of jobs. Columns in which all jobs agree (queue, topic, …) travel once,
- * the others as arrays. One job is a prepared statement.
+ * the others as arrays. One job is a prepared statement. `announced`: it notifies workers, too; see `canAnnounce`.
  */
-export function enqueue(jobs: readonly NewJob[], now: Date | null): Query {
+export function enqueue(jobs: readonly NewJob[], now: Date | null, announced = false): Query {
   return jobs.length === 1 && jobs[0] && isInline(jobs[0].payload)
-    ? enqueueOne(jobs[0], now)
+    ? enqueueOne(jobs[0], now, announced)
     : enqueueMany(jobs, now)
 }
 
-function enqueueOne(job: NewJob, now: Date | null): Query {
+/** Whether the insert of these jobs can notify workers: one job, whose insert has no other side effect. */
+export function canAnnounce(jobs: readonly NewJob[]): boolean {
+  const [job] = jobs
+  return jobs.length === 1 && job !== undefined && !job.request && job.meta === null && isInline(job.payload)
+}
+
+function enqueueOne(job: NewJob, now: Date | null, announced: boolean): Query {
   const { plain, withMeta } = job.request ? ENQUEUE_REQUESTED : ENQUEUE_ONE
+  const statement = job.meta === null ? plain : withMeta
   return {
-    ...(job.meta === null ? plain : withMeta),
+    ...(announced ? ENQUEUE_ANNOUNCED : statement),
     values: [now, ...PLAIN_COLUMNS.map((column) => column.of(job)), dueAt(job), job.delayMs],
   }
 }
@@ -100,6 +107,11 @@ const ENQUEUE_ONE = {
   plain: prepared('enqueue', INSERT_ONE),
   withMeta: prepared('enqueue_meta', complete(INSERT_ONE, [], { hasMeta: true })),
 }
+// Some drivers do not know the type void.
+const ENQUEUE_ANNOUNCED = prepared(
+  'enqueue_announced',
+  `${INSERT_ONE} returning pg_notify('oncue', queue)::text`,
+)
 const ENQUEUE_REQUESTED = {
   plain: prepared('enqueue_requested', complete(INSERT_ONE, [], { isRequested: true })),
   withMeta: prepared(
@@ -116,7 +128,7 @@ function enqueueMany(jobs: readonly NewJob[], now: Date | null): Query {
   const column = ({ name, type, of }: Column) => {
     const items = jobs.map(of)
     if (items.every((item) => item === items[0])) return parameter(items[0], type)
-    arrays.push(parameter(items, `${type}[]`))
+    arrays.push(arrayOf(items, type, parameter))
     names.push(name)
     return `s.${name}`
   }
@@ -129,6 +141,20 @@ function enqueueMany(jobs: readonly NewJob[], now: Date | null): Query {
   const hasMeta = jobs.some((job) => job.meta !== null)
   const isRequested = jobs.some((job) => job.request)
   return { text: complete(insert, ctes, { hasMeta, isRequested }), values }
+}
+
+/**
+ * Many values as one parameter. `pg` quotes and escapes each element of an array, and the server undoes it; JSON text
+ * and ids need neither. U+001E cannot be in JSON text, where it is escaped. Nothing between two of them: null.
+ */
+function arrayOf(
+  items: readonly unknown[],
+  type: string,
+  parameter: (value: unknown, type: string) => string,
+): string {
+  if (type === 'uuid' && !items.includes(null)) return parameter(`{${items.join(',')}}`, 'uuid[]')
+  if (type !== 'json') return parameter(items, `${type}[]`)
+  return `string_to_array(${parameter(items.join('\x1e'), 'text')}, E'\\x1e', '')::json[]`
 }
 
 function bigPayloads(
@@ -278,6 +304,7 @@ function otherOutcome(settlement: Exclude<Settlement, { kind: 'complete' }>) {
     interrupted: settlement.kind === 'release' ? settlement.interrupted : undefined,
     error,
     fingerprint: error?.fingerprint,
+    ...(settlement.kind === 'suspend' && { waits: settlement.waits, progressed: settlement.progressed }),
   }
 }
 

@@ -1,12 +1,15 @@
 import type { JobId, NewJob } from '@oncue/core'
 import { type Runtime, systemRuntime } from '@oncue/runtime'
 import { type Capabilities, POSTGRES } from '../capabilities.ts'
+import type { OpenOptions } from '../open.ts'
 import type { Acted, ActionBatch, PayloadOutcome } from '../portable/actions.ts'
 import { type Access, BaseStore } from '../portable/base-store.ts'
 import type { FencedAction } from '../portable/bulk-operations.ts'
 import { dueQueues, idsOf } from '../portable/enqueue.ts'
 import { encodeUpdates } from '../portable/events/event.ts'
 import { SqlEventStore } from '../portable/events/store.ts'
+import type { DurableStore } from '../portable/outcomes.ts'
+import { rollUpSteps } from '../portable/roll-up.ts'
 import { createSchedules, type ScheduleStore } from '../portable/schedules.ts'
 import { isPermanent, settleBisected } from '../portable/settle-bisected.ts'
 import { toPostgres } from '../portable/sql.ts'
@@ -31,28 +34,23 @@ import type {
   Subscription,
   WorkerInfo,
 } from '../store.ts'
-import { assertWorkerId } from '../uuid.ts'
+import { assertWorkerId, jobIdsOf } from '../uuid.ts'
 import { PostgresClient } from './client.ts'
 import { decodeWork } from './decode.ts'
-import { enqueueAlone, enqueueIn } from './enqueue.ts'
+import { createDurable } from './durable.ts'
+import { canAnnounce, enqueueAlone, enqueueIn } from './enqueue.ts'
 import { toOncueError } from './errors.ts'
 import { PostgresListener } from './listener.ts'
 import { LowWater, type Marks } from './low-water.ts'
-import { PostgresNotifier } from './notifier.ts'
+import { LoneEnqueues, PostgresNotifier } from './notifier.ts'
 import { attend, type PostgresPresence } from './presence.ts'
 import { hasSessions } from './session.ts'
 import * as sql from './sql.ts'
 import { postgresConnection, postgresSql } from './sql-access.ts'
-import { rollUpPostgres } from './stats.ts'
+import { deliver as deliverSignals } from './sql-durable.ts'
 
-export type PostgresOptions = {
+export type PostgresOptions = Pick<OpenOptions, 'schema' | 'poolSize' | 'signal' | 'clock' | 'runtime'> & {
   readonly url: string
-  readonly schema?: string | undefined
-  readonly poolSize?: number | undefined
-  readonly signal?: AbortSignal | undefined
-  /** For tests: replaces the database's clock. */
-  readonly clock?: (() => Date) | undefined
-  readonly runtime?: Runtime | undefined
 }
 
 /**
@@ -77,17 +75,21 @@ export class PostgresStore extends BaseStore implements Store {
   readonly dialect = 'postgres'
   readonly events: SqlEventStore
   readonly schedules: ScheduleStore
+  readonly durable: DurableStore
   protected readonly access: Access
   readonly #options: PostgresOptions
   readonly #runtime: Runtime
   readonly #client: PostgresClient
   readonly #listener: PostgresListener
   readonly #notifiers: { readonly queues: PostgresNotifier; readonly events: PostgresNotifier }
+  readonly #loneEnqueues: LoneEnqueues
   readonly #lowWater = new LowWater()
   readonly #presences = new Set<PostgresPresence>()
   #capabilities: Capabilities = POSTGRES
   /** By performance.now(). */
   #seenAt = Number.NEGATIVE_INFINITY
+  #heardSignals = false
+  #delivering: Promise<void> | undefined
 
   /** Detects first whether there is a pooler in between. */
   static async open(options: PostgresOptions): Promise<PostgresStore> {
@@ -145,9 +147,18 @@ export class PostgresStore extends BaseStore implements Store {
       queues: new PostgresNotifier('oncue', send, false, runtime),
       events: new PostgresNotifier('oncue.events', send, true, runtime),
     }
+    this.#loneEnqueues = new LoneEnqueues(runtime)
     this.events = new SqlEventStore(access, {
       onNews: (hear) => this.#listener.subscribe('oncue.events', hear),
       tell: (jobId) => this.#notifiers.events.notify([jobId]),
+    })
+    this.durable = createDurable({
+      client,
+      sql: access,
+      runtime,
+      newId: jobIdsOf(runtime),
+      now: () => this.#now(),
+      assertOpen: () => this.assertOpen(),
     })
     this.schedules = createSchedules(access, {
       enqueue: (jobs) => this.enqueue(jobs),
@@ -168,9 +179,12 @@ export class PostgresStore extends BaseStore implements Store {
   async enqueueWithOutcomes(jobs: readonly NewJob[]): Promise<EnqueueOutcome[]> {
     this.assertOpen()
     if (jobs.length === 0) return []
-    const outcomes = await enqueueAlone(this.#client, jobs, this.#now())
-    this.wake(dueQueues(jobs, this.#runtime.now()))
-    return outcomes
+    return this.#loneEnqueues.run(async (isLone) => {
+      const announced = isLone && canAnnounce(jobs) && dueQueues(jobs, this.#runtime.now()).length > 0
+      const outcomes = await enqueueAlone(this.#client, jobs, this.#now(), announced)
+      if (!announced) this.wake(dueQueues(jobs, this.#runtime.now()))
+      return outcomes
+    })
   }
 
   async claim(request: ClaimRequest): Promise<Claimed> {
@@ -180,8 +194,7 @@ export class PostgresStore extends BaseStore implements Store {
   }
 
   async settle(settlements: readonly Settlement[], worker?: string): Promise<Settled> {
-    this.assertOpen()
-    if (worker !== undefined) assertWorkerId(worker)
+    this.assertOpen(worker)
     if (settlements.length === 0) return { stale: [], refused: [] }
     return settleBisected(settlements, async (batch) => {
       const rows = await this.#client.query(sql.settle(batch, this.#now(), worker))
@@ -238,8 +251,7 @@ export class PostgresStore extends BaseStore implements Store {
   }
 
   async recordProgress(updates: readonly RunUpdate[], worker?: string): Promise<{ stale: RunRef[] }> {
-    this.assertOpen()
-    if (worker !== undefined) assertWorkerId(worker)
+    this.assertOpen(worker)
     if (updates.length === 0) return { stale: [] }
     const rows = await this.#client.queryOnce(sql.recordProgress(encodeUpdates(updates), this.#now(), worker))
     return { stale: rows.map(([id, run]) => ({ id, run }) as RunRef) }
@@ -270,7 +282,7 @@ export class PostgresStore extends BaseStore implements Store {
       },
       async () => {
         const gone = this.#client.query(sql.leave(worker.id, this.#now()))
-        // Its end is worth remembering, but must not keep a worker from leaving: the table may have been rolled back.
+        // Its end is worth remembering, but must not keep a worker from leaving.
         await gone.catch(() => this.#client.query(sql.forgetWorker(worker.id)))
       },
     ).catch((error) => {
@@ -281,8 +293,7 @@ export class PostgresStore extends BaseStore implements Store {
   }
 
   async rescue(worker?: string): Promise<Rescue> {
-    this.assertOpen()
-    if (worker !== undefined) assertWorkerId(worker)
+    this.assertOpen(worker)
     this.#markSeen()
     const rows = await this.#client.query(() => sql.rescue(this.#patience(), worker ?? null, this.#now()))
     const [, , , lookAgainMs, isUntended] = rows.pop() ?? []
@@ -296,6 +307,21 @@ export class PostgresStore extends BaseStore implements Store {
     return { rescued, lookAgainMs: (lookAgainMs ?? null) as number | null }
   }
 
+  /** A transaction that sent signals has committed. Several that are heard meanwhile are delivered together. */
+  #deliver(): void {
+    this.#heardSignals = true
+    this.#delivering ??= this.#deliverHeard()
+  }
+
+  async #deliverHeard(): Promise<void> {
+    while (this.#heardSignals) {
+      this.#heardSignals = false
+      // The next poll delivers what this one could not.
+      await this.#client.query(deliverSignals(null, this.#now())).catch(() => {})
+    }
+    this.#delivering = undefined
+  }
+
   #patience(): sql.Patience {
     const sinceLoss = this.#runtime.monotonic() - this.#client.lostAt
     const grace = Math.ceil(Math.max(0, SETTLE_MS - sinceLoss))
@@ -304,7 +330,13 @@ export class PostgresStore extends BaseStore implements Store {
 
   async onWake(queues: readonly string[], wake: () => void): Promise<Subscription> {
     this.assertOpen()
-    return this.#listener.onWake(queues, wake)
+    const wakes = await this.#listener.onWake(queues, wake)
+    const signals = await this.#listener.subscribe('oncue.signals', () => this.#deliver())
+    return {
+      close: async () => {
+        await Promise.all([wakes.close(), signals.close()])
+      },
+    }
   }
 
   protected async runAction(batch: ActionBatch): Promise<Acted[]> {
@@ -347,7 +379,9 @@ export class PostgresStore extends BaseStore implements Store {
 
   async rollUp(): Promise<number> {
     this.assertOpen()
-    return rollUpPostgres(this.#client)
+    // When there is nothing to roll up, this is the only statement.
+    const deltas = await this.#client.query({ text: 'select from oncue.stat_deltas limit 1', values: [] })
+    return deltas.length === 0 ? 0 : this.#client.drive(() => rollUpSteps(this.access.sql))
   }
 
   protected async pruneOne(rule: PruneRule, queue: string, topic: string, limit: number): Promise<number> {
@@ -367,6 +401,7 @@ export class PostgresStore extends BaseStore implements Store {
 
   protected async shutDown(): Promise<void> {
     await this.events.close()
+    await this.#delivering
     for (const presence of this.#presences) await presence.leave().catch(() => {})
     await Promise.all([
       this.#notifiers.queues.close(),

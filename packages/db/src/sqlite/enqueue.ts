@@ -11,6 +11,7 @@ import {
 import type { Row, Statement, Step, Steps } from '../queue/transaction.ts'
 import type { EnqueueOutcome } from '../store.ts'
 import * as sql from './sql.ts'
+import { FORGET_ASKS, FORGET_REPLACED } from './sql-durable.ts'
 import { Tally } from './stats.ts'
 import { decideKeys, type Holder, type KeyRow, keysOf, nameOf } from './work/keys.ts'
 import {
@@ -65,6 +66,10 @@ function* enqueueNew(jobs: readonly NewJob[], now: number): Steps<EnqueueOutcome
     ),
     ...each(sql.DROP_KEYS, keys.filter(isGone), ({ topic, key }) => [topic, key]),
     ...[...decided.replacements].flatMap(([id, job]) => replace(id, job, now)),
+    ...decided.replaced.flatMap((id) => [
+      { text: FORGET_REPLACED, values: [id, id] },
+      { text: FORGET_ASKS, values: [id] },
+    ]),
     ...decided.replaced.map((id) => appendReplaced(id, null, now)),
     ...[...decided.successors].flatMap(([running, { id }]) => [
       { text: sql.SUPERSEDE, values: [id, now, running] },
@@ -93,9 +98,9 @@ function* holders(keys: readonly KeyName[], now: number): Steps<Map<string, Hold
   const names = keys.map(({ topic, key }) => [topic, key])
   const rows: Row[] = names.length === 0 ? [] : yield read(sql.HOLDERS, [JSON.stringify(names), now])
   return new Map(
-    rows.map(({ topic, key, job_id, status, queue }) => [
+    rows.map(({ topic, key, job_id, status, queue, is_suspended }) => [
       nameOf({ topic: String(topic), key: String(key) }),
-      { jobId: job_id, status, queue } as Holder,
+      { jobId: job_id, status, queue, isSuspended: is_suspended } as Holder,
     ]),
   )
 }

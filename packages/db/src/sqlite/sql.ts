@@ -1,5 +1,6 @@
 import { columnNames, enqueuedColumns, jobColumns } from '../job-columns.ts'
 import { META_ROW } from '../portable/reads/meta.ts'
+import { HAS_LIVE_PARENT } from './sql-children.ts'
 
 /**
  * Every statement of the writer. Values go by position: a named one costs 0.1 µs more each. Lists of ids are JSON
@@ -100,7 +101,7 @@ export const KEEP_RESULT = `INSERT OR REPLACE INTO oncue_payloads (job_id, part,
 
 /** Now, charged, crashed, run_at, visible_at, error, snoozed, fingerprint, id. */
 export const PUT_BACK = `UPDATE oncue_jobs SET status = 'pending', locked_until = NULL, locked_by = NULL, started_at = NULL,
-  cancel_at = NULL, updated = ?, retries = retries + ?, crashes = crashes + ?, run_at = coalesce(?, run_at), visible_at = ?,
+  cancel_at = NULL, updated = ?, retries = retries + ?, crashes = crashes + ?, run_at = coalesce(?, run_at), visible_at = ?, waits = NULL,
   last_error = coalesce(?, last_error), fingerprint = CASE WHEN ? THEN NULL ELSE coalesce(?, fingerprint) END
 WHERE id = ?`
 
@@ -290,7 +291,8 @@ export const DROP_IDLE_SLOTS = `DELETE FROM oncue_slots WHERE key IN (SELECT val
 export const FINISHED = `SELECT id, run, queue, topic, status, unique_key, unique_scope, finished_at FROM oncue_history
 WHERE id IN (SELECT value FROM json_each(?))`
 
-export const LIVE = `SELECT id, run, status, created, updated, run_at, visible_at, fingerprint FROM oncue_jobs
+export const LIVE = `SELECT id, run, status, created, updated, run_at, visible_at, fingerprint,
+  waits IS NOT NULL AS is_suspended FROM oncue_jobs
 WHERE id IN (SELECT value FROM json_each(?))`
 
 const MOVED = columnNames('requeue').join(', ')
@@ -320,16 +322,21 @@ export const SET_PAYLOAD = `UPDATE oncue_jobs SET payload = ? WHERE id = ?`
 /** Now, now, ids. */
 export const ASK_TO_STOP = `UPDATE oncue_jobs SET cancel_at = ?, updated = ? WHERE id IN (SELECT value FROM json_each(?))`
 
+/** Of live jobs those that were requeued after a moment. */
+export const REQUEUED_SINCE = `SELECT j.id FROM oncue_jobs j WHERE j.id IN (SELECT value FROM json_each(?)) AND j.updated > ?
+AND EXISTS (SELECT 1 FROM oncue_events e WHERE e.job_id = j.id AND e.type = 'requeued' AND e.created > ?)`
+
 export const WAITED_FOR = `SELECT DISTINCT parent_id AS id FROM oncue_deps WHERE parent_id IN (SELECT value FROM json_each(?))`
 
 /** Everything that belongs to jobs that are removed. */
-export const FORGET_PARTS = ['events', 'payloads', 'keys', 'deps'].map(
+export const FORGET_PARTS = ['events', 'payloads', 'keys', 'outcomes', 'asks', 'signals', 'deps'].map(
   (table) => `DELETE FROM oncue_${table} WHERE job_id IN (SELECT value FROM json_each(?))`,
 )
 
 const prunable = (index: string, condition: string) => `SELECT h.id FROM oncue_history h INDEXED BY ${index}
 WHERE ${condition} AND h.topic = ? AND h.queue = ? AND h.status = ? AND created < ? AND finished_at < ?
   AND NOT EXISTS (SELECT 1 FROM oncue_deps d WHERE d.parent_id = h.id)
+  AND NOT ${HAS_LIVE_PARENT}
 ORDER BY created, id LIMIT ?`
 
 /** Topic, queue, status, before, before, limit. Two texts: a partial index is used only where its condition is written out. */
@@ -339,7 +346,7 @@ export const PRUNABLE_UNSUCCESSFUL = prunable('oncue_history_unsuccessful', `h.s
 // --- enqueue: keys, parents and edges
 
 /** Keys that are held at this moment, with the state of their jobs. JSON array of [topic, key], now. */
-export const HOLDERS = `SELECT k.topic, k.key, k.job_id, j.status,
+export const HOLDERS = `SELECT k.topic, k.key, k.job_id, j.status, j.waits IS NOT NULL AND j.status <> 'processing' AS is_suspended,
   coalesce(j.queue, (SELECT h.queue FROM oncue_history h WHERE h.id = k.job_id)) AS queue FROM json_each(?) AS w
 CROSS JOIN oncue_keys k ON k.topic = w.value ->> 0 AND k.key = w.value ->> 1 LEFT JOIN oncue_jobs j ON j.id = k.job_id
 WHERE k.until IS NULL OR k.until > ?`

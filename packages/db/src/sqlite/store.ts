@@ -2,12 +2,15 @@ import type { JobId, NewJob } from '@oncue/core'
 import { type Runtime, systemRuntime } from '@oncue/runtime'
 import type { Database } from 'better-sqlite3'
 import { SQLITE } from '../capabilities.ts'
+import type { OpenOptions } from '../open.ts'
 import type { Acted, ActionBatch, PayloadOutcome } from '../portable/actions.ts'
 import { type Access, BaseStore } from '../portable/base-store.ts'
 import type { FencedAction } from '../portable/bulk-operations.ts'
 import { dueQueues, idsOf } from '../portable/enqueue.ts'
 import { encodeUpdates } from '../portable/events/event.ts'
 import { SqlEventStore } from '../portable/events/store.ts'
+import type { DurableStore } from '../portable/outcomes.ts'
+import { rollUpSteps } from '../portable/roll-up.ts'
 import { createSchedules, type ScheduleStore } from '../portable/schedules.ts'
 import { settleBisected } from '../portable/settle-bisected.ts'
 import { driveIn } from '../queue/transaction.ts'
@@ -31,30 +34,20 @@ import type {
   Subscription,
   WorkerInfo,
 } from '../store.ts'
-import { assertWorkerId } from '../uuid.ts'
+import { assertWorkerId, jobIdsOf } from '../uuid.ts'
 import { SqliteWriter, whenFree } from './client.ts'
 import { type Driver, driverFor } from './driver.ts'
+import { createDurable } from './durable.ts'
 import { enqueueSteps } from './enqueue.ts'
 import { toOncueError } from './errors.ts'
 import { SqliteListener } from './listener.ts'
 import { PresenceFiles } from './presence.ts'
 import { run, sqliteConnection, sqliteSql } from './sql-access.ts'
-import { rollUpSqlite } from './stats.ts'
 import { SqliteWork } from './work/work.ts'
 
-type SqliteOptions = {
+type SqliteOptions = Pick<OpenOptions, 'schema' | 'synchronous' | 'signal' | 'clock' | 'runtime'> & {
   readonly driver: Driver
   readonly file: string
-  readonly schema?: string | undefined
-  /**
-   * `FULL` (default): what was acknowledged survives a loss of power. `NORMAL`: survives a crash of
-   * the process, but the last commits before a loss of power may be gone (the file stays whole).
-   */
-  readonly synchronous?: 'FULL' | 'NORMAL' | undefined
-  readonly signal?: AbortSignal | undefined
-  /** For tests: replaces the host's clock. */
-  readonly clock?: (() => Date) | undefined
-  readonly runtime?: Runtime | undefined
   /** Called when everything is closed. */
   readonly onClose?: (() => void) | undefined
 }
@@ -92,6 +85,7 @@ export class SqliteStore extends BaseStore implements Store {
   readonly capabilities = SQLITE
   readonly events: SqlEventStore
   readonly schedules: ScheduleStore
+  readonly durable: DurableStore
   protected readonly access: Access
   readonly #options: SqliteOptions
   readonly #runtime: Runtime
@@ -128,6 +122,17 @@ export class SqliteStore extends BaseStore implements Store {
       onNews: (hear) => this.#listener.onChange(() => hear(null)),
       // The listener sees every commit to the file, including our own.
       tell: () => {},
+    })
+    this.durable = createDurable({
+      reader,
+      sql,
+      writer: this.#writer,
+      work: this.#work,
+      rename: this.#rename,
+      newId: jobIdsOf(runtime),
+      now: () => this.#now(),
+      wake: (queues) => this.wake(queues),
+      assertOpen: () => this.assertOpen(),
     })
     this.schedules = createSchedules(sql, {
       enqueue: (jobs) => this.enqueue(jobs),
@@ -168,8 +173,7 @@ export class SqliteStore extends BaseStore implements Store {
   }
 
   async settle(settlements: readonly Settlement[], worker?: string): Promise<Settled> {
-    this.assertOpen()
-    if (worker !== undefined) assertWorkerId(worker)
+    this.assertOpen(worker)
     if (settlements.length === 0) return { stale: [], refused: [] }
     return settleBisected(settlements, (batch) =>
       this.#writer.write(() => this.#work.settle(batch, worker ?? null, this.#now())),
@@ -194,8 +198,7 @@ export class SqliteStore extends BaseStore implements Store {
   }
 
   async recordProgress(updates: readonly RunUpdate[], worker?: string): Promise<{ stale: RunRef[] }> {
-    this.assertOpen()
-    if (worker !== undefined) assertWorkerId(worker)
+    this.assertOpen(worker)
     if (updates.length === 0) return { stale: [] }
     const encoded = encodeUpdates(updates)
     const write = () => this.#work.lease.recordProgress(encoded, worker ?? null, this.#now())
@@ -218,7 +221,7 @@ export class SqliteStore extends BaseStore implements Store {
       leave: async () => {
         if (!this.#presences.delete(worker.id)) return
         const gone = this.#writer.write(() => this.#work.lease.leave(worker.id, this.#now()))
-        // Its end is worth remembering, but must not keep a worker from leaving: the table may have been rolled back.
+        // Its end is worth remembering, but must not keep a worker from leaving.
         await gone.catch(() => this.#writer.write(() => this.#work.lease.forget(worker.id)))
         lock.release()
       },
@@ -228,8 +231,7 @@ export class SqliteStore extends BaseStore implements Store {
   }
 
   async rescue(worker?: string): Promise<Rescue> {
-    this.assertOpen()
-    if (worker !== undefined) assertWorkerId(worker)
+    this.assertOpen(worker)
     const { lease, limits } = this.#work
     const dead = lease
       .workers()
@@ -287,7 +289,7 @@ export class SqliteStore extends BaseStore implements Store {
 
   async rollUp(): Promise<number> {
     this.assertOpen()
-    return this.#writer.write(() => rollUpSqlite(this.#db))
+    return this.#writer.write(() => driveIn(this.#db, rollUpSteps(this.access.sql)))
   }
 
   protected pruneOne(rule: PruneRule, queue: string, topic: string, limit: number): Promise<number> {

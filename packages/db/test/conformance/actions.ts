@@ -296,6 +296,25 @@ export function describeActions(dialect: Dialect): void {
       expect(await store.stats()).toMatchObject({ pending: 1, processing: 1, cancelled: 1 })
     })
 
+    it.each([
+      ['all', { all: true }],
+      ['a topic', { topic: 'broken' }],
+      ['meta', { meta: { tenant: 'acme' } }],
+    ] as const)(
+      'by %s, without a status, leaves alone what was requeued after that moment',
+      async (_, target) => {
+        const store = await bench.openWithClock()
+        const options = { topic: 'broken', meta: { tenant: 'acme' } }
+        const ids = await fail(store, 2, options)
+        const asOf = bench.clock.now()
+        bench.clock.advance(1)
+        await store.requeue(ids)
+        expect(await store.cancel(target, { asOf })).toEqual({ done: 0, skipped: {} })
+        expect(await store.delete(target, { asOf })).toEqual({ done: 0, skipped: {} })
+        expect(await store.stats()).toMatchObject({ pending: 2, cancelled: 0 })
+      },
+    )
+
     it('by several statuses and an error leaves alone what failed with it after that moment', async () => {
       const store = await bench.openWithClock()
       const retry = async () => {
@@ -407,6 +426,20 @@ export function describeActions(dialect: Dialect): void {
       const ids = await fail(store, 1)
       expect(await store.requeue(ids, { asOf })).toEqual({ done: 0, skipped: { CHANGED: 1 } })
       expect(await store.delete(ids, { asOf })).toEqual({ done: 0, skipped: { CHANGED: 1 } })
+    })
+
+    it('by ids as of a moment, a job that was requeued since is skipped as CHANGED', async () => {
+      const store = await bench.openWithClock()
+      const ids = await fail(store, 2)
+      const asOf = bench.clock.now()
+      bench.clock.advance(1)
+      await store.requeue(ids)
+      // What a delete of failed jobs finds, if another person requeues them in between.
+      expect(await store.delete(ids, { asOf })).toEqual({ done: 0, skipped: { CHANGED: 2 } })
+      await store.claim(claiming({ limit: 1 }))
+      expect(await store.cancel(ids, { asOf })).toEqual({ done: 0, skipped: { CHANGED: 2 } })
+      expect(await store.stats()).toMatchObject({ pending: 1, processing: 1, cancelled: 0 })
+      expect(await store.cancel(ids, { asOf: bench.clock.now() })).toEqual({ done: 2, skipped: {} })
     })
   })
 }

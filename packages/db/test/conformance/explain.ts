@@ -78,6 +78,13 @@ export function describeExplain(dialect: Dialect): void {
       expect(await why(store, job.id)).toEqual(['2nd in line'])
     })
 
+    it('is never a missing worker for jobs of Oncue, which the API runs', async () => {
+      const store = await served()
+      const own = aJob({ queue: 'oncue', topic: 'oncue:notify' })
+      await store.enqueue([own])
+      expect(await why(store, own.id)).toEqual(['Next in line'])
+    })
+
     it('is that no live worker serves its queue, or none that does knows its topic', async () => {
       const store = await served(['other'])
       const [known, unknown, elsewhere] = [

@@ -2,10 +2,13 @@ import { describe } from 'vitest'
 import { describeAccess } from './access.ts'
 import { describeActions } from './actions.ts'
 import { describeAlerts } from './alerts.ts'
+import { describeAsks } from './asks.ts'
 import { describeBulkOperations } from './bulk-operations.ts'
 import { describeChannels } from './channels.ts'
+import { describeChildren } from './children.ts'
 import { describeClaim } from './claim.ts'
 import { describeDependencies } from './dependencies.ts'
+import { describeDurable } from './durable.ts'
 import { describeEnqueue } from './enqueue.ts'
 import { describeEvents } from './events.ts'
 import { describeExplain } from './explain.ts'
@@ -31,6 +34,7 @@ import { describeSchedules } from './schedules.ts'
 import { describeSettings } from './settings.ts'
 import { describeSettle } from './settle.ts'
 import { describeStats } from './stats.ts'
+import { describeTimeline } from './timeline.ts'
 import { describeTransactions } from './transactions.ts'
 import { describeWakeups } from './wakeups.ts'
 import { describeWorkers } from './workers.ts'
@@ -53,6 +57,10 @@ const PARTS = {
   actions: describeActions,
   payloadChanges: describePayloadChanges,
   events: describeEvents,
+  durable: describeDurable,
+  asks: describeAsks,
+  children: describeChildren,
+  timeline: describeTimeline,
   wakeups: describeWakeups,
   schedules: describeSchedules,
   reads: describeReads,

@@ -196,5 +196,7 @@ function statusAfter(settlement: Settlement, job: ClaimedJob): JobStatus {
     case 'snooze':
     case 'release':
       return 'pending'
+    case 'suspend':
+      return settlement.waits.some(({ delayMs }) => delayMs !== undefined) ? 'pending' : 'blocked'
   }
 }

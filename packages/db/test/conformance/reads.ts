@@ -453,6 +453,9 @@ export function describeReads(dialect: Dialect): void {
       await expect(store.list({ status: [] })).rejects.toEqual(invalid)
       await expect(store.list({}, { order: 'random' as never })).rejects.toEqual(invalid)
       await expect(store.list({ topic: 'a\0b' })).rejects.toEqual(invalid)
+      const meta = JSON.parse('{"__proto__":"x","a":"b"}')
+      await expect(store.list({ meta })).rejects.toEqual(invalid)
+      await expect(store.bulkOperations.count({ meta }, await store.now())).rejects.toEqual(invalid)
       await expect(store.list({ createdFrom: new Date(Number.NaN) })).rejects.toEqual(invalid)
     })
 
@@ -467,6 +470,12 @@ export function describeReads(dialect: Dialect): void {
         await expect(store.list(filter, { cursor })).rejects.toEqual(refused)
       for (const made of ['', 'abc', cursor.slice(1), Buffer.from('[1,"x","y"]').toString('base64url')])
         await expect(store.list({ topic: 'a' }, { cursor: made })).rejects.toEqual(refused)
+      // Moments that one of the databases cannot compare with, or that are none.
+      for (const ms of [9e15, 8.64e15, -8.64e15, -1, 0.5]) {
+        const [, ...rest] = JSON.parse(Buffer.from(cursor, 'base64url').toString())
+        const made = Buffer.from(JSON.stringify([ms, ...rest])).toString('base64url')
+        await expect(store.list({ topic: 'a' }, { cursor: made })).rejects.toEqual(refused)
+      }
       await expect(store.list({ topic: 'a' }, { cursor, offset: 1 })).rejects.toEqual(invalid)
       await expect(store.list({ topic: 'a' }, { cursor, order: 'oldest' })).rejects.toEqual(refused)
       const both = await store.list({ status: ['pending', 'failed'] }, { limit: 1 })

@@ -3,7 +3,7 @@ import { Loop, type Timer } from '@oncue/runtime'
 import type { Subscription } from '../../store.ts'
 import type { Sql } from '../sql.ts'
 import type { JobEvent } from './event.ts'
-import { type EventRow, listedAfter, type StreamPosition, toEvent } from './sql.ts'
+import { listedAfter, readEvents, type StreamPosition } from './sql.ts'
 
 export type HubOptions = {
   /** How often all streams are polled, for events without a notification; 1 s. */
@@ -16,8 +16,6 @@ export type HubOptions = {
 
 /** How many streams one statement reads. */
 const MAX_POSITIONS = 500
-
-type PositionedRow = EventRow & { readonly after: number }
 
 /**
  * Shared by all watchers of a store: one subscription to notifications, and one query for all watchers that
@@ -134,12 +132,12 @@ export class EventHub {
   async #read(positions: StreamPosition[], watchers: Map<string, Watcher[]>): Promise<void> {
     const found = new Map<string, JobEvent[]>()
     try {
-      const rows = await this.#sql.all<PositionedRow>(listedAfter(this.#sql.dialect, positions, this.#page))
-      for (const row of rows) {
-        const key = keyOf(row.job_id, row.after)
+      const statement = listedAfter(this.#sql.dialect, positions, this.#page)
+      for (const { after, ...event } of await readEvents<JobEvent & StreamPosition>(this.#sql, statement)) {
+        const key = keyOf(event.jobId, after)
         const events = found.get(key) ?? []
         found.set(key, events)
-        events.push(toEvent(this.#sql, row))
+        events.push(event)
       }
     } catch (error) {
       // The database may be down; the next poll after it is back finds what is missing.

@@ -1,18 +1,10 @@
-import { type Fragment, q, raw, type Sql } from '../sql.ts'
-import type { EncodedEvent, JobEvent } from './event.ts'
-
-export type EventRow = {
-  readonly job_id: string
-  readonly version: number
-  readonly type: string
-  readonly data: unknown
-  readonly created: unknown
-}
+import { type Fragment, q, raw, readAll, type Sql } from '../sql.ts'
+import type { EncodedEvent } from './event.ts'
 
 const COLUMNS = raw('e.job_id, e.version, e.type, e.data, e.created')
 
-export function toEvent(sql: Sql, { job_id, version, type, data, created }: EventRow): JobEvent {
-  return { jobId: job_id, version, type, data: sql.json(data), created: sql.time(created) ?? new Date(0) }
+export function readEvents<Event>(sql: Sql, statement: Fragment): Promise<Event[]> {
+  return readAll(sql, statement, { data: 'json', created: 'time' })
 }
 
 export function listed(jobId: string, afterVersion: number, limit: number): Fragment {

@@ -12,7 +12,7 @@ import {
   type NewEvent,
 } from './event.ts'
 import { EventHub, type HubOptions } from './hub.ts'
-import { appended, current, type EventRow, listed, toEvent } from './sql.ts'
+import { appended, current, listed, readEvents } from './sql.ts'
 
 /** How notifications of appended events travel between processes. */
 export type EventNews = {
@@ -44,8 +44,7 @@ export class SqlEventStore implements EventStore {
     assertVersion(afterVersion, 'afterVersion')
     const most = listLimit(limit)
     if (!isUuid(jobId)) return []
-    const rows = await this.#sql.all<EventRow>(listed(jobId.toLowerCase(), afterVersion, most))
-    return rows.map((row) => toEvent(this.#sql, row))
+    return readEvents(this.#sql, listed(jobId.toLowerCase(), afterVersion, most))
   }
 
   async append(jobId: JobId, expectedVersion: number | null, events: readonly NewEvent[]): Promise<number> {

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { OncueError } from '@oncue/core'
+import { LIMITS, OncueError } from '@oncue/core'
 import { isUuid } from '../../uuid.ts'
 
 /** The position of a job in every list. It never changes, whatever happens to the job. */
@@ -15,11 +15,16 @@ export function encodeCursor({ created, id }: ListPosition, filter: object): str
 
 export function decodeCursor(cursor: string, filter: object): ListPosition {
   const [ms, id, hash] = parse(cursor)
-  if (!Number.isSafeInteger(ms) || typeof id !== 'string' || !isUuid(id))
+  if (!isTime(ms) || typeof id !== 'string' || !isUuid(id))
     throw new OncueError('INVALID_CURSOR', 'This is not a valid cursor')
   if (hash !== hashOf(filter))
     throw new OncueError('INVALID_CURSOR', 'This cursor belongs to a list with another filter or order')
-  return { created: new Date(ms as number), id }
+  return { created: new Date(ms), id }
+}
+
+/** Whether both databases can compare with it. */
+function isTime(ms: unknown): ms is number {
+  return Number.isInteger(ms) && (ms as number) >= LIMITS.dateMin && (ms as number) <= LIMITS.dateMax
 }
 
 export function assertPageSize(limit: number): void {

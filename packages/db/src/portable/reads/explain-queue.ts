@@ -32,7 +32,7 @@ export async function explainQueue(sql: Sql, queue: string): Promise<QueueExplan
     return { queue, waiting, reasons: await laterReasons(sql, queue, levels, now), drain: null }
   const [settings, slots, live, rows, topics, perMinute, samples] = await Promise.all([
     readSettings(sql, queue),
-    readSlots(sql, { queue, concurrency_key: null }),
+    readSlots(sql, { queue, concurrencyKey: null }),
     readWorkers(sql, now),
     workers(sql),
     readTopics(sql, levels, now),
@@ -40,13 +40,13 @@ export async function explainQueue(sql: Sql, queue: string): Promise<QueueExplan
     createGauges(sql).list({ from: new Date(now.getTime() - SAMPLES_MS), to: now, queue }),
   ])
   const stops = [
-    ...waitsForQueue(sql, { queue }, settings, now),
+    ...waitsForQueue(queue, settings, now),
     ...unserved(
       queue,
       topics.flatMap((topic) => waitsForWorker({ queue, topic }, live)),
     ),
   ]
-  const limits = slots.flatMap((slot) => waitsForLimit(sql, { queue, concurrency_limit: null }, slot, now))
+  const limits = slots.flatMap((slot) => waitsForLimit({ queue, concurrencyLimit: null }, slot, now))
   const alive = new Set(live.map(({ id }) => id))
   const serving = rows.filter(({ id, queues }) => alive.has(id) && queues.includes(queue))
   const staff = {
@@ -72,7 +72,7 @@ async function laterReasons(
 ): Promise<WaitReason[]> {
   const [settings, slots, live, past, later] = await Promise.all([
     readSettings(sql, queue),
-    readSlots(sql, { queue, concurrency_key: null }),
+    readSlots(sql, { queue, concurrencyKey: null }),
     readWorkers(sql, now),
     sql.all(q`select queue from {totals} where queue = ${queue}
       union select queue from {stat_deltas} where queue = ${queue}`),
@@ -83,7 +83,7 @@ async function laterReasons(
     const text = `There is no queue ${queue}: it has had no jobs, and no worker serves it`
     return [{ kind: 'unknown_queue', text, until: null }]
   }
-  return [...waitsForQueue(sql, { queue }, settings, now), ...later]
+  return [...waitsForQueue(queue, settings, now), ...later]
 }
 
 async function readLater(sql: Sql, levels: readonly Level[], now: Date): Promise<WaitReason[]> {

@@ -1,9 +1,11 @@
-import type { JobId, JobStatus } from '@oncue/core'
+import type { Job, JobId, JobWaits } from '@oncue/core'
+import { INTERNAL_QUEUE } from '@oncue/core/internal'
 import { type Explanation, type WaitReason, WORKER_SILENT_MS } from '@oncue/core/wire'
 import { isUuid } from '../../uuid.ts'
-import { type Fragment, join, q, readAll, type Sql, timeOf } from '../sql.ts'
+import { type Fragment, list, q, readAll, type Sql } from '../sql.ts'
+import { withChildrenLeft } from './child-waits.ts'
 import { parentsOf } from './family.ts'
-import { glance } from './jobs.ts'
+import { glance, type StoredWaits, shownWaits } from './jobs.ts'
 import { series } from './series.ts'
 
 /** Jobs ahead are counted up to here: more than this many are "over 10,000". */
@@ -14,32 +16,33 @@ export const MINUTE_MS = 60_000
 /** Throughput is that of the last 5 min, the current one included, as on the queue's page. */
 const RECENT_MS = 4 * MINUTE_MS
 
-type JobRow = {
-  readonly queue: string
-  readonly topic: string
-  readonly status: JobStatus
-  readonly priority: number
-  readonly run_at: unknown
-  readonly visible_at: unknown
-  readonly retries: number
-  readonly max_retries: number
-  readonly crashes: number
-  readonly deps_left: number
-  readonly concurrency_key: string | null
-  readonly concurrency_limit: number | null
+type WaitingJob = Pick<
+  Job,
+  | 'queue'
+  | 'topic'
+  | 'status'
+  | 'priority'
+  | 'runAt'
+  | 'visibleAt'
+  | 'retries'
+  | 'maxRetries'
+  | 'crashes'
+  | 'depsLeft'
+  | 'concurrencyKey'
+  | 'concurrencyLimit'
+> & { readonly waits: JobWaits | null }
+type Settings = {
+  readonly pausedAt: Date | null
+  readonly pausedBy: string | null
+  readonly pausedUntil: Date | null
+  readonly ageingMs: number | null
 }
-type QueueRow = {
-  readonly paused_at: unknown
-  readonly paused_by: string | null
-  readonly paused_until: unknown
-  readonly ageing_ms: number | null
-}
-type SlotRow = {
+type Slot = {
   readonly key: string
-  readonly max_running: number | null
-  readonly rate_count: number | null
-  readonly rate_ms: number | null
-  readonly starts: unknown
+  readonly maxRunning: number | null
+  readonly rateCount: number | null
+  readonly rateMs: number | null
+  readonly starts: readonly (number | string)[] | null
   readonly running: number
 }
 type LiveWorker = {
@@ -52,34 +55,39 @@ type LiveWorker = {
 /** Why a job waits: everything that keeps it from running now, and its position. Null: there is no such job. */
 export async function explain(sql: Sql, id: JobId): Promise<Explanation | null> {
   if (!isUuid(id)) return null
-  const [job] =
-    await sql.all<JobRow>(q`select queue, topic, cast(status as text) as status, priority, run_at, visible_at,
-      retries, max_retries, crashes, deps_left, concurrency_key, concurrency_limit
-    from {jobs} where id = ${id}`)
+  const [job] = await readAll<Omit<WaitingJob, 'waits'> & { readonly waits: StoredWaits | null }>(
+    sql,
+    q`select queue, topic, cast(status as text) as status, priority, run_at, visible_at,
+      retries, max_retries, crashes, deps_left, concurrency_key, concurrency_limit, waits
+    from {jobs} where id = ${id}`,
+    { run_at: 'time', visible_at: 'time', waits: 'json' },
+  )
   if (!job) {
     const finished = (await glance(sql, [id])).get(id)
     return finished ? { id, status: finished.status, reasons: [], position: null, waitsFor: [] } : null
   }
-  const { status } = job
+  const { status, visibleAt } = job
   if (status === 'processing') return { id, status, reasons: [], position: null, waitsFor: [] }
+  const stored = { ...job, id, waits: job.waits && shownWaits(status, job.waits) }
+  const [waiting = stored] = await withChildrenLeft(sql, [stored])
   const now = await sql.now()
-  const isDue = status === 'pending' && job.visible_at !== null && timeOf(sql, job.visible_at) <= now
+  const dueSince = status === 'pending' && visibleAt && visibleAt <= now ? visibleAt : null
   const [settings, slots, workers, waitsFor, ahead, perMinute] = await Promise.all([
     readSettings(sql, job.queue),
     readSlots(sql, job),
     readWorkers(sql, now),
     status === 'blocked' ? parentsOf(sql, id) : [],
-    isDue ? countAhead(sql, id, job, now) : null,
-    isDue ? throughput(sql, job.queue, now) : 0,
+    dueSince && countAhead(sql, { id, queue: job.queue, priority: job.priority, at: dueSince, now }),
+    dueSince ? throughput(sql, job.queue, now) : 0,
   ])
   const reasons = [
-    ...waitsItself(sql, job, slots, now),
-    ...waitsForQueue(sql, job, settings, now),
+    ...waitsItself(waiting, slots, now),
+    ...waitsForQueue(job.queue, settings, now),
     ...waitsForWorker(job, workers),
-    ...(status === 'pending' ? waitsForSlot(sql, job, slots, now) : []),
+    ...(status === 'pending' ? waitsForSlot(waiting, slots, now) : []),
   ]
   if (ahead === null) return { id, status, reasons, position: null, waitsFor }
-  const isExact = ahead <= MAX_AHEAD && !settings?.ageing_ms
+  const isExact = ahead <= MAX_AHEAD && !settings?.ageingMs
   // While something else stops the queue, an estimate would be made up.
   const aboutMs = reasons.length > 0 || perMinute === 0 ? null : ((ahead + 1) / perMinute) * MINUTE_MS
   const position = {
@@ -92,38 +100,50 @@ export async function explain(sql: Sql, id: JobId): Promise<Explanation | null> 
   return { id, status, reasons: [...reasons, ...(isServed ? [inLine(position)] : [])], position, waitsFor }
 }
 
-function waitsItself(sql: Sql, job: JobRow, slots: readonly SlotRow[], now: Date): WaitReason[] {
-  const { status, retries, max_retries, crashes, deps_left } = job
+function waitsItself(job: WaitingJob, slots: readonly Slot[], now: Date): WaitReason[] {
+  const { status, retries, maxRetries, crashes, depsLeft, visibleAt: until } = job
+  const suspended = suspendedBy(job, now)
+  if (suspended) return [suspended]
   if (status === 'blocked') {
-    const text = `Waits for ${deps_left === 1 ? '1 other job' : `${number(deps_left)} other jobs`}`
+    const text = `Waits for ${depsLeft === 1 ? '1 other job' : `${number(depsLeft)} other jobs`}`
     return [{ kind: 'parents', text, until: null }]
   }
-  const until = sql.time(job.visible_at)
   if (until === null || until <= now) return []
   const later = inWords(until.getTime() - now.getTime())
-  const isDue = timeOf(sql, job.run_at) <= now
-  const key = job.concurrency_key
+  const isDue = job.runAt <= now
   // For a rate, the time at which the next start is allowed.
-  const rate = slots.find((slot) => slot.key === `k:${key}` && slot.rate_count !== null)
+  const rate = slots.find((slot) => slot.key === `k:${job.concurrencyKey}` && slot.rateCount !== null)
   if (isDue && rate && crashes === 0) return [rateReason(rate, until, now)]
   if (crashes > 0 && isDue)
     return [{ kind: 'back_off', text: `Backs off after a crash: next try in ${later}`, until }]
   if (retries > 0) {
-    const text = `Backs off after a failed run: retry ${number(retries)} of ${number(max_retries)} in ${later}`
+    const text = `Backs off after a failed run: retry ${number(retries)} of ${number(maxRetries)} in ${later}`
     return [{ kind: 'back_off', text, until }]
   }
   return [{ kind: 'scheduled', text: `Scheduled: due in ${later}`, until }]
 }
 
-export function waitsForQueue(
-  sql: Sql,
-  { queue }: Pick<JobRow, 'queue'>,
-  settings: QueueRow | undefined,
-  now: Date,
-): WaitReason[] {
-  const until = sql.time(settings?.paused_until)
-  if (!settings || sql.time(settings.paused_at) === null || (until && until <= now)) return []
-  const by = settings.paused_by === null ? '' : ` by ${settings.paused_by}`
+/** "signal bank", "an answer to approve", "3 of 5 children" */
+function waitInWords({ kind, name, children }: JobWaits['for'][number]): string {
+  if (children) return `${number(children.left)} of ${number(children.total)} children`
+  return `${kind === 'ask' ? 'an answer to' : kind} ${name}`
+}
+
+/** "Suspended: waits for signal bank" */
+function suspendedBy({ status, waits, visibleAt: until }: WaitingJob, now: Date): WaitReason | undefined {
+  const open = waits?.for ?? []
+  const isSuspended = status === 'blocked' || (until !== null && until > now)
+  if (open.length === 0 || !isSuspended) return undefined
+  const names = open.map(waitInWords).join(' or ')
+  const later = until && `, for another ${inWords(until.getTime() - now.getTime())}`
+  return { kind: 'suspended', text: `Suspended: waits for ${names}${later ?? ''}`, until }
+}
+
+export function waitsForQueue(queue: string, settings: Settings | undefined, now: Date): WaitReason[] {
+  if (!settings?.pausedAt) return []
+  const { pausedUntil: until, pausedBy } = settings
+  if (until && until <= now) return []
+  const by = pausedBy === null ? '' : ` by ${pausedBy}`
   const text = until
     ? `Queue ${queue} is paused${by}, for another ${inWords(until.getTime() - now.getTime())}`
     : `Queue ${queue} was paused${by}, no end set`
@@ -131,9 +151,11 @@ export function waitsForQueue(
 }
 
 export function waitsForWorker(
-  { queue, topic }: Pick<JobRow, 'queue' | 'topic'>,
+  { queue, topic }: Pick<WaitingJob, 'queue' | 'topic'>,
   workers: readonly LiveWorker[],
 ): WaitReason[] {
+  // The API runs these itself.
+  if (queue === INTERNAL_QUEUE) return []
   const serving = workers.filter(({ queues }) => queues.includes(queue))
   if (serving.length === 0)
     return [{ kind: 'no_worker', text: `No live worker serves queue ${queue}`, until: null }]
@@ -143,25 +165,24 @@ export function waitsForWorker(
   return isKnown ? [] : [{ kind: 'unknown_topic', text, until: null }]
 }
 
-function waitsForSlot(sql: Sql, job: JobRow, slots: readonly SlotRow[], now: Date): WaitReason[] {
-  const isThrottled = job.visible_at === null
-  if (!isThrottled && timeOf(sql, job.visible_at) > now) return []
-  const reasons = slots.flatMap((slot) => waitsForLimit(sql, job, slot, now))
-  if (!isThrottled || reasons.length > 0) return reasons
-  const text = `Waits for a slot of concurrency key ${job.concurrency_key}`
+function waitsForSlot(job: WaitingJob, slots: readonly Slot[], now: Date): WaitReason[] {
+  const { visibleAt, concurrencyKey } = job
+  if (visibleAt && visibleAt > now) return []
+  const reasons = slots.flatMap((slot) => waitsForLimit(job, slot, now))
+  if (visibleAt || reasons.length > 0) return reasons
+  const text = `Waits for a slot of concurrency key ${concurrencyKey}`
   return [{ kind: 'concurrency_key', text, until: null }]
 }
 
 /** What the limit of a queue or a concurrency key keeps from starting. */
 export function waitsForLimit(
-  sql: Sql,
-  job: Pick<JobRow, 'queue' | 'concurrency_limit'>,
-  slot: SlotRow,
+  job: Pick<WaitingJob, 'queue' | 'concurrencyLimit'>,
+  slot: Slot,
   now: Date,
 ): WaitReason[] {
   const reasons: WaitReason[] = []
   const isKey = slot.key.startsWith('k:')
-  const max = slot.max_running ?? (isKey ? job.concurrency_limit : null)
+  const max = slot.maxRunning ?? (isKey ? job.concurrencyLimit : null)
   if (max !== null && slot.running >= max) {
     const running = `${number(slot.running)} of ${number(max)} running`
     reasons.push(
@@ -174,27 +195,27 @@ export function waitsForLimit(
         : { kind: 'queue_limit', text: `Queue ${job.queue} is at its limit: ${running}`, until: null },
     )
   }
-  const free = nextStart(sql, slot, now)
+  const free = nextStart(slot, now)
   if (free) reasons.push(rateReason(slot, free, now))
   return reasons
 }
 
 /** When the rate of a slot allows the next start; null: now. */
-function nextStart(sql: Sql, { rate_count, rate_ms, starts }: SlotRow, now: Date): Date | null {
-  if (rate_count === null || rate_ms === null) return null
+function nextStart({ rateCount, rateMs, starts }: Slot, now: Date): Date | null {
+  if (rateCount === null || rateMs === null) return null
   const ms = now.getTime()
-  const recent = ((sql.json(starts) ?? []) as (number | string)[])
+  const recent = (starts ?? [])
     .map(Number)
-    .filter((start) => start > ms - rate_ms && start <= ms + rate_ms)
+    .filter((start) => start > ms - rateMs && start <= ms + rateMs)
     .sort((a, b) => a - b)
-  const frees = recent.at(-rate_count)
-  return recent.length < rate_count || frees === undefined ? null : new Date(frees + rate_ms)
+  const frees = recent.at(-rateCount)
+  return recent.length < rateCount || frees === undefined ? null : new Date(frees + rateMs)
 }
 
-function rateReason({ key, rate_count, rate_ms }: SlotRow, until: Date, now: Date): WaitReason {
+function rateReason({ key, rateCount, rateMs }: Slot, until: Date, now: Date): WaitReason {
   const what = key.startsWith('k:') ? `concurrency key ${key.slice(2)}` : `queue ${key.slice(2)}`
-  const starts = rate_count === 1 ? '1 start' : `${number(rate_count ?? 0)} starts`
-  const rate = `${starts} per ${inWords(rate_ms ?? 0)}`
+  const starts = rateCount === 1 ? '1 start' : `${number(rateCount ?? 0)} starts`
+  const rate = `${starts} per ${inWords(rateMs ?? 0)}`
   const text = `Rate limit of ${what}: ${rate}, next in ${inWords(until.getTime() - now.getTime())}`
   return { kind: 'rate_limit', text, until }
 }
@@ -206,21 +227,21 @@ function inLine({ ahead, isExact, aboutMs }: NonNullable<Explanation['position']
   return { kind: 'in_line', text: `${isExact || over ? '' : 'About: '}${place}${when}`, until: null }
 }
 
-export async function readSettings(sql: Sql, queue: string): Promise<QueueRow | undefined> {
-  const [row] = await sql.all<QueueRow>(q`select paused_at, paused_by, paused_until, ageing_ms from {queues}
-      where name = ${queue}`)
-  return row
+export async function readSettings(sql: Sql, queue: string): Promise<Settings | undefined> {
+  const statement = q`select paused_at, paused_by, paused_until, ageing_ms from {queues} where name = ${queue}`
+  const [settings] = await readAll<Settings>(sql, statement, { paused_at: 'time', paused_until: 'time' })
+  return settings
 }
 
-export function readSlots(sql: Sql, job: Pick<JobRow, 'queue' | 'concurrency_key'>): Promise<SlotRow[]> {
-  const keys = [`q:${job.queue}`, ...(job.concurrency_key === null ? [] : [`k:${job.concurrency_key}`])]
-  const list = join(
-    keys.map((key) => q`${key}`),
-    ', ',
-  )
-  return sql.all<SlotRow>(q`select s.key, s.max_running, s.rate_count, s.rate_ms, s.starts,
+export function readSlots(
+  sql: Sql,
+  { queue, concurrencyKey }: Pick<WaitingJob, 'queue' | 'concurrencyKey'>,
+): Promise<Slot[]> {
+  const keys = [`q:${queue}`, ...(concurrencyKey === null ? [] : [`k:${concurrencyKey}`])]
+  const statement = q`select s.key, s.max_running, s.rate_count, s.rate_ms, s.starts,
       (select count(*) from (select 1 from {slot_runs} r where r.key = s.key limit ${MAX_AHEAD}) b) as running
-    from {slots} s where s.key in (${list}) order by s.key`)
+    from {slots} s where s.key in (${list(keys)}) order by s.key`
+  return readAll(sql, statement, { starts: 'json' })
 }
 
 export function readWorkers(sql: Sql, now: Date): Promise<LiveWorker[]> {
@@ -230,10 +251,10 @@ export function readWorkers(sql: Sql, now: Date): Promise<LiveWorker[]> {
   return readAll(sql, statement, { queues: 'json', schemas: 'json' })
 }
 
-async function countAhead(sql: Sql, id: JobId, job: JobRow, now: Date): Promise<number> {
-  const at = timeOf(sql, job.visible_at)
-  const statement = aheadStatement({ id, at, queue: job.queue, priority: job.priority, now })
-  const [row] = await sql.walk<{ ahead: number }>(statement)
+type Due = Pick<Job, 'id' | 'queue' | 'priority'> & { readonly at: Date; readonly now: Date }
+
+async function countAhead(sql: Sql, job: Due): Promise<number> {
+  const [row] = await sql.walk<{ ahead: number }>(aheadStatement(job))
   return Number(row?.ahead ?? 0)
 }
 
@@ -242,14 +263,7 @@ async function countAhead(sql: Sql, id: JobId, job: JobRow, now: Date): Promise<
  * were due before it. Each level is a walk along `jobs_ready` that ends at the bound or at the first job that is not
  * due, so that a million scheduled jobs cost nothing.
  */
-export function aheadStatement(job: {
-  readonly id: JobId
-  readonly queue: string
-  readonly priority: number
-  readonly at: Date
-  readonly now: Date
-}): Fragment {
-  const { id, queue, priority, at, now } = job
+export function aheadStatement({ id, queue, priority, at, now }: Due): Fragment {
   const limit = MAX_AHEAD + 1
   // A running job stays in the index.
   const isWaiting = q`(j.locked_until is null or j.locked_until < ${now})`

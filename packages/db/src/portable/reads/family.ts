@@ -1,5 +1,6 @@
 import type { JobId } from '@oncue/core'
 import type { Family, Relative } from '@oncue/core/wire'
+import { idsOf } from '../enqueue.ts'
 import { type Fragment, q, raw, type Sql } from '../sql.ts'
 import { byIdStatement, get } from './jobs.ts'
 
@@ -19,7 +20,7 @@ export async function family(sql: Sql, id: JobId): Promise<Family | null> {
   const from = run === 1 && startedAt ? startedAt : created
   const ids = { from: idAt(from.getTime() - SKEW_MS), to: finishedAt && idAt(finishedAt.getTime() + SKEW_MS) }
   const [parents, waitsFor, dependants, live, finished] = await Promise.all([
-    relatives(sql, parentId === null ? [] : [parentId]),
+    relatives(sql, parentId === null ? [] : [{ id: parentId }]),
     parentsOf(sql, id),
     dependantsOf(sql, id),
     childrenIn(sql, 'jobs', id, ids),
@@ -41,27 +42,21 @@ export async function parentsOf(sql: Sql, id: JobId): Promise<Relative[]> {
   const edges = await sql.walk<{ id: string }>(
     q`select parent_id as id from {deps} where job_id = ${id} order by parent_id limit ${MAX_RELATIVES}`,
   )
-  return relatives(
-    sql,
-    edges.map((edge) => edge.id),
-  )
+  return relatives(sql, edges)
 }
 
 async function dependantsOf(sql: Sql, id: JobId): Promise<Relative[]> {
   const edges = await sql.all<{ id: string }>(
     q`select job_id as id from {deps} where parent_id = ${id} limit ${MAX_RELATIVES}`,
   )
-  return relatives(
-    sql,
-    edges.map((edge) => edge.id),
-  )
+  return relatives(sql, edges)
 }
 
 const COLUMNS = 'n.id, n.topic, n.queue, cast(n.status as text) as status'
 
-async function relatives(sql: Sql, ids: readonly JobId[]): Promise<Relative[]> {
-  if (ids.length === 0) return []
-  const found = await sql.all<Relative>(byIdStatement(sql.dialect, ids, COLUMNS))
+async function relatives(sql: Sql, edges: readonly { readonly id: JobId }[]): Promise<Relative[]> {
+  if (edges.length === 0) return []
+  const found = await sql.all<Relative>(byIdStatement(sql.dialect, idsOf(edges), COLUMNS))
   // One that was enqueued again after it had finished is in both tables; the live one comes first.
   return [...new Map(found.reverse().map((job) => [job.id, job])).values()].sort(byId)
 }

@@ -1,5 +1,5 @@
 import { isFinished, type JobStatus, LIMITS, OncueError, type PendingKind } from '@oncue/core'
-import { assertText, toInputError } from '@oncue/core/internal'
+import { assertText, hasDroppedKey, toInputError } from '@oncue/core/internal'
 import { filterStatusSchema, isIdSuffix, isPendingKind, statusesOf, wantedStates } from '@oncue/core/wire'
 import type { z } from 'zod'
 import type { JobFilter } from '../../store.ts'
@@ -21,6 +21,8 @@ export function checkFilter(filter: JobFilter): void {
   if (idSuffix !== undefined && !isIdSuffix(idSuffix))
     throw invalid('idSuffix', 'must be the last 4 to 32 hexadecimal digits of an id')
   if (errorText === '') throw invalid('errorText', 'is empty, which every error contains')
+  // No job has it, and a stored filter would lose it.
+  if (hasDroppedKey(meta)) throw invalid('meta', 'must not have a key __proto__')
   const texts = {
     queue,
     topic,

@@ -1,8 +1,10 @@
-import type { Job, JobId, JobSummary } from '@oncue/core'
+import { type Job, type JobId, type JobStatus, type JobSummary, type JobWaits, OncueError } from '@oncue/core'
 import { COLUMN_TYPES, type FieldIn, jobColumns, type NamedColumn, type Part } from '../../job-columns.ts'
 import type { JobGlance } from '../../store.ts'
 import { isUuid } from '../../uuid.ts'
+import type { ChildResults } from '../outcomes.ts'
 import { type Fragment, q, raw, type Sql } from '../sql.ts'
+import { withChildrenLeft } from './child-waits.ts'
 
 /** A row of the lists below: times and JSON as the dialect returns them. */
 export type SummaryRow = Readonly<Record<string, unknown>> & { readonly id: string }
@@ -29,8 +31,34 @@ function readerOf<Fields>(columns: readonly NamedColumn[]): Reader<Fields> {
     decode: (sql, row) => {
       const job: Record<string, unknown> = {}
       for (const { name, field, decode } of fields) job[field] = decode(sql, row[name])
+      if (job.waits) job.waits = shownWaits(job.status as JobStatus, job.waits as StoredWaits)
       return job as Fields
     },
+  }
+}
+
+export type StoredWaits = {
+  readonly since: string
+  readonly for: readonly {
+    readonly kind: JobWaits['for'][number]['kind']
+    readonly name: string
+    readonly until?: string
+    /** Of a wait for children: how many they are. */
+    readonly total?: number
+  }[]
+}
+
+/** The column stays while the next run has the job, and is empty once something has resumed it. */
+export function shownWaits(status: JobStatus, { since, for: open }: StoredWaits): JobWaits | null {
+  if (status === 'processing' || open.length === 0) return null
+  return {
+    since,
+    for: open.map(({ kind, name, until = null, total }) => ({
+      kind,
+      name,
+      until,
+      ...(total !== undefined && { children: { left: total, total } }),
+    })),
   }
 }
 
@@ -57,6 +85,10 @@ const GLANCE: Reader<JobGlance & Pick<Job, 'id'>> = readerOf(
   jobColumns().filter(({ name }) => GLANCED.includes(name)),
 )
 
+const RESULT: Reader<Pick<Job, 'id' | 'status' | 'result'>> = readerOf(
+  jobColumns().filter(({ name }) => ['id', 'status', 'result'].includes(name)),
+)
+
 /** All of a job. */
 const WHOLE_JOB: Reader<Pick<Job, FieldIn<'list' | 'get'>>> = reader('list', 'get')
 
@@ -70,7 +102,9 @@ export async function get(sql: Sql, id: JobId): Promise<Job | null> {
   const rows = await sql.all<SummaryRow>(byIdStatement(sql.dialect, [id.toLowerCase()], live, finished))
   const jobs = rows.map((row) => decode(sql, row))
   // One that was enqueued again after it had finished is in both tables.
-  return jobs.find((job) => job.finishedAt === null) ?? jobs[0] ?? null
+  const job = jobs.find(({ finishedAt }) => finishedAt === null) ?? jobs[0]
+  const [found = null] = job ? await withChildrenLeft(sql, [job]) : []
+  return found
 }
 
 /** One statement, so that a job that moves between the tables is seen in one of them. */
@@ -84,6 +118,24 @@ export async function glance(sql: Sql, ids: readonly JobId[]): Promise<Map<JobId
       return [id, job]
     }),
   )
+}
+
+/** Of completed jobs. Their size is asked for first: results may take a megabyte each. */
+export async function results(sql: Sql, ids: readonly JobId[], maxBytes: number): Promise<ChildResults> {
+  const asked = [...new Set(ids)].filter(isUuid)
+  if (asked.length === 0) return { results: new Map(), bytes: 0 }
+  const columns = jobColumns().filter(({ name }) => name === 'result')
+  const [size] = columns.map((column) => `length(cast(${expression(column, 'history')} as text))`)
+  const of = byIdStatement(sql.dialect, asked, '0 as size', `${size} as size`)
+  const [sum] = await sql.all<{ size: unknown }>(q`select coalesce(sum(r.size), 0) as size from (${of}) r`)
+  const bytes = Number(sum?.size)
+  if (bytes > maxBytes) {
+    const message = `the results of ${asked.length} jobs take ${bytes} bytes, more than the ${maxBytes} that are left`
+    throw new OncueError('RESULTS_TOO_LARGE', message)
+  }
+  const rows = await sql.all<SummaryRow>(byIdStatement(sql.dialect, asked, RESULT.live, RESULT.finished))
+  const completed = rows.map((row) => RESULT.decode(sql, row)).filter(({ status }) => status === 'completed')
+  return { results: new Map(completed.map(({ id, result }) => [id, result])), bytes }
 }
 
 export function glanceStatement(dialect: Sql['dialect'], ids: readonly JobId[]): Fragment {

@@ -2,6 +2,7 @@ import { JOB_STATUSES } from '@oncue/core'
 import { wantedStates } from '@oncue/core/wire'
 import type { JobFilter, JobPage, PageRequest } from '../../store.ts'
 import { type Fragment, q, raw, type Sql, timeOf, withCtes } from '../sql.ts'
+import { withChildrenLeft } from './child-waits.ts'
 import { countJobs } from './counts.ts'
 import { type Direction, decodeCursor, encodeCursor, type ListPosition } from './cursor.ts'
 import { checkFilter, type DatedFilter, invalid, pendingKindsOf, withoutTexts } from './filter.ts'
@@ -60,7 +61,10 @@ export async function list(
     rowsOf(sql, wanted, { after, limit, offset }, searchMs),
     countedTotal(sql, given),
   ])
-  const items = rows.slice(0, limit).map((row) => SUMMARY.decode(sql, row))
+  const items = await withChildrenLeft(
+    sql,
+    rows.slice(0, limit).map((row) => SUMMARY.decode(sql, row)),
+  )
   const next = rows.length > limit ? items.at(-1) : rest
   const total = async (): Promise<Total> => {
     if (counted) return counted
@@ -143,13 +147,15 @@ export type Batch = { readonly ids: string[]; readonly next: ListPosition | null
  * The jobs that matched at a given moment, oldest first, in bounded batches: for actions on many jobs.
  * Changes to earlier batches do not move the later ones.
  */
-async function matchingIds(
-  sql: Sql,
+export type Match = (
   filter: JobFilter,
   asOf: Date,
   after: ListPosition | null,
   limit: number,
-): Promise<Batch> {
+) => Promise<Batch>
+type Matching = (sql: Sql, ...given: Parameters<Match>) => Promise<Batch>
+
+const matchingIds: Matching = async (sql, filter, asOf, after, limit) => {
   const by = (await byMeta(sql, filter, LOOK_UP_TO))?.entry
   const selection = { filter, by, asOf, after: after ?? undefined, limit }
   const sources = sourcesOf(sql.dialect, { ...selection, direction: 'asc' })
@@ -175,13 +181,7 @@ const READ_AT_MOST = 2_000
  * may have to be read to find five hundred, and on SQLite this process is blocked meanwhile. So it reads window by
  * window. A batch may be empty and still have a next one.
  */
-export async function matching(
-  sql: Sql,
-  filter: JobFilter,
-  asOf: Date,
-  after: ListPosition | null,
-  limit: number,
-): Promise<Batch> {
+export const matching: Matching = async (sql, filter, asOf, after, limit) => {
   checkFilter(filter)
   const { payloadText, errorText, idSuffix } = filter
   if (payloadText === undefined && errorText === undefined && idSuffix === undefined)

@@ -1,9 +1,10 @@
 import type { ActivityPoint, Durations, SeriesPoint, SeriesRequest } from '../../store.ts'
-import { type Fragment, q, raw, readAll, type Sql, timeOf } from '../sql.ts'
+import { type Fragment, q, raw, readAll, type Sql } from '../sql.ts'
 import {
   addCounts,
   addHistogram,
   addLetters,
+  type Counts,
   emptyHistogram,
   type Histogram,
   noCounts,
@@ -12,12 +13,8 @@ import {
 import { inQueueAndTopic } from './counts.ts'
 import { invalid } from './filter.ts'
 
-type Row = {
-  readonly minute: unknown
-  readonly completed: number
-  readonly failed: number
-  readonly cancelled: number
-  readonly retried: number
+type Row = Counts & {
+  readonly minute: Date
   /** JSON of counts if it was rolled up already, otherwise a letter for each run. */
   readonly waits: string
   readonly runs: string
@@ -39,8 +36,8 @@ export async function series(sql: Sql, request: SeriesRequest): Promise<SeriesPo
     throw invalid('stepMinutes', 'must be a whole number from 1 to 1440')
   const stepMs = stepMinutes * MINUTE_MS
   const steps = new Map<number, Step>()
-  for (const row of await sql.all<Row>(seriesStatement(request))) {
-    const minute = timeOf(sql, row.minute).getTime()
+  for (const row of await readAll<Row>(sql, seriesStatement(request), { minute: 'time' })) {
+    const minute = row.minute.getTime()
     const at = minute - (minute % stepMs)
     const step = steps.get(at) ?? emptyStep()
     steps.set(at, step)

@@ -267,7 +267,7 @@ function asItWas(filter: JobFilter, asOf: Date): Fragment[] {
   const [only] = statuses?.length === 1 ? statuses : []
   if (only === 'processing') return [begun]
   if (only !== undefined) return [q`x.updated <= ${asOf}`]
-  const runsOrWaits = statuses?.includes('pending') && statuses.includes('processing')
+  const runsOrWaits = !statuses || (statuses.includes('pending') && statuses.includes('processing'))
   if (statuses?.length && !runsOrWaits)
     return [q`case when x.status = 'processing' then ${begun} else x.updated <= ${asOf} end`]
   const unchanged = q`x.status = 'processing' and ${begun} or x.updated <= ${asOf}`

@@ -3,7 +3,10 @@ import type { Acted, PayloadOutcome } from '../../portable/actions.ts'
 import { isInline, storedUniqueKey } from '../../portable/enqueue.ts'
 import type { PayloadChange } from '../../store.ts'
 import * as sql from '../sql.ts'
+import { FORGET_FAMILY } from '../sql-children.ts'
+import { FORGET_UNDECIDED } from '../sql-durable.ts'
 import { Tally } from '../stats.ts'
+import type { Children } from './children.ts'
 import { appendEvent, type Ends } from './ends.ts'
 import type { Statements } from './statements.ts'
 
@@ -27,6 +30,8 @@ type LiveRow = {
   readonly run_at: number
   readonly visible_at: number | null
   readonly fingerprint: string | null
+  /** Whether its last run suspended it: 1 or 0. */
+  readonly is_suspended: number
 }
 
 /** The jobs of an action: as of a moment, if one is given. */
@@ -36,15 +41,18 @@ type Aim = { readonly ids: readonly JobId[]; readonly asOf: number | null; reado
 export class Actions {
   readonly #statements: Statements
   readonly #ends: Ends
+  readonly #children: Children
 
-  constructor(statements: Statements, ends: Ends) {
+  constructor(statements: Statements, ends: Ends, children: Children) {
     this.#statements = statements
     this.#ends = ends
+    this.#children = children
   }
 
-  /** Puts finished jobs back: attempts are reset, the run number continues. */
+  /** Puts finished jobs back: attempts are reset, the run number continues. With them goes the family that failed. */
   requeue({ ids, asOf, by }: Aim, now: number): Acted[] {
     const found = this.#find(ids)
+    const kept = this.#children.ofLiveParents(found.ids)
     const report = new Report()
     const tally = new Tally(now)
     const back: JobId[] = []
@@ -54,6 +62,7 @@ export class Actions {
       if (found.live.has(id)) report.skip('INVALID_STATE')
       else if (!job) report.skip('JOB_NOT_FOUND')
       else if (asOf !== null && job.finished_at > asOf) report.skip('CHANGED')
+      else if (job.status === 'completed' && kept.has(id)) report.skip('PARENT_LIVE')
       else if (!this.#takeKeyAgain(job, now)) report.skip('UNIQUE_KEY_LIVE')
       else {
         this.#statements.run(sql.REQUEUE, now, now, now, id)
@@ -64,7 +73,10 @@ export class Actions {
     }
     this.#statements.run(sql.FORGET_FINISHED, JSON.stringify(back))
     this.#statements.run(sql.FORGET_RESULTS, JSON.stringify(back))
+    this.#statements.run(FORGET_UNDECIDED, JSON.stringify(back))
     this.#statements.write(tally.statements())
+    const family = this.#children.requeued(back)
+    if (family.length > 0) this.requeue({ ids: family, asOf: null, by }, now)
     return report.done(back)
   }
 
@@ -79,12 +91,13 @@ export class Actions {
     const changedAt = live ? live.updated : finished?.finished_at
     if (job.run !== run || changedAt !== updated.getTime()) return 'CHANGED'
     if (!live) {
-      const [done] = this.requeue({ ids: [id], asOf: null, by }, now)
-      if (done?.count !== 1) return 'UNIQUE_KEY_LIVE'
+      const [done, skipped] = this.requeue({ ids: [id], asOf: null, by }, now)
+      if (done?.count !== 1) return skipped?.reason === 'PARENT_LIVE' ? 'PARENT_LIVE' : 'UNIQUE_KEY_LIVE'
     } else if (live.status !== 'pending' || live.visible_at === null || live.fingerprint === null) {
       return 'INVALID_STATE'
     } else {
       this.#statements.run(sql.RETRY_ANEW, now, now, now, id)
+      this.#statements.run(FORGET_UNDECIDED, JSON.stringify([id]))
       appendEvent(this.#statements, id, 'requeued', { by }, now)
     }
     const isSmall = isInline(payload)
@@ -104,6 +117,7 @@ export class Actions {
       const job = found.live.get(id)
       if (!job) report.skip(found.finished.has(id) ? 'FINISHED' : 'JOB_NOT_FOUND')
       else if (job.status === 'processing') report.skip('RUNNING')
+      else if (job.is_suspended && (job.status === 'blocked' || job.run_at > now)) report.skip('SUSPENDED')
       else if (job.status === 'blocked') report.skip('BLOCKED')
       else if (job.visible_at === null) report.skip('THROTTLED')
       else if (job.run_at <= now) report.skip('ALREADY_DUE')
@@ -118,13 +132,14 @@ export class Actions {
   /** Ends waiting jobs, and asks running ones to stop. */
   cancel({ ids, asOf, by }: Aim, now: number): Acted[] {
     const found = this.#find(ids)
+    const requeued = this.#requeuedSince(found.ids, asOf)
     const report = new Report()
     const waiting: JobId[] = []
     const running: JobId[] = []
     for (const id of found.ids) {
       const job = found.live.get(id)
       if (!job) report.skip(found.finished.has(id) ? 'INVALID_STATE' : 'JOB_NOT_FOUND')
-      else if (asOf !== null && job.created > asOf) report.skip('CHANGED')
+      else if (asOf !== null && (job.created > asOf || requeued.has(id))) report.skip('CHANGED')
       else if (job.status === 'processing') running.push(id)
       else waiting.push(id)
     }
@@ -139,6 +154,7 @@ export class Actions {
   delete({ ids, asOf }: Aim, now: number): Acted[] {
     const found = this.#find(ids)
     const waitedFor = this.#waitedFor(found.ids)
+    const requeued = this.#requeuedSince(found.ids, asOf)
     const report = new Report()
     const tally = new Tally(now)
     const gone: JobId[] = []
@@ -148,8 +164,9 @@ export class Actions {
       const at = live?.created ?? finished?.finished_at
       if (at === undefined) report.skip('JOB_NOT_FOUND')
       else if (waitedFor.has(id)) report.skip('HAS_DEPENDANTS')
-      else if (live ? live.status !== 'pending' : finished?.status !== 'failed') report.skip('INVALID_STATE')
-      else if (asOf !== null && at > asOf) report.skip('CHANGED')
+      else if (live ? live.status !== 'pending' || live.is_suspended : finished?.status !== 'failed')
+        report.skip('INVALID_STATE')
+      else if (asOf !== null && (at > asOf || requeued.has(id))) report.skip('CHANGED')
       else {
         if (live) this.#removeLive(id)
         else if (finished) tally.count(finished.queue, finished.topic, finished.status, -1)
@@ -194,8 +211,16 @@ export class Actions {
     return this.#statements.run(sql.TAKE_KEY_AGAIN, name.topic, name.key, id, now) > 0
   }
 
+  /** By dependants, or by a live job that has spawned it. */
   #waitedFor(ids: ReadonlySet<JobId>): Set<JobId> {
     const rows = this.#statements.all<{ id: JobId }>(sql.WAITED_FOR, JSON.stringify([...ids]))
+    return new Set([...rows.map((row) => row.id), ...this.#children.ofLiveParents(ids)])
+  }
+
+  /** An action as of a moment is not about jobs that were requeued after it. */
+  #requeuedSince(ids: ReadonlySet<JobId>, asOf: number | null): Set<JobId> {
+    if (asOf === null) return new Set()
+    const rows = this.#statements.all<{ id: JobId }>(sql.REQUEUED_SINCE, JSON.stringify([...ids]), asOf, asOf)
     return new Set(rows.map((row) => row.id))
   }
 
@@ -209,7 +234,7 @@ export class Actions {
     const json = JSON.stringify(ids)
     this.#statements.run(sql.FORGET_META_OF_ENDED, json)
     this.#statements.run(sql.FORGET_FINISHED, json)
-    for (const text of sql.FORGET_PARTS) this.#statements.run(text, json)
+    for (const text of [...sql.FORGET_PARTS, ...FORGET_FAMILY]) this.#statements.run(text, json)
   }
 }
 

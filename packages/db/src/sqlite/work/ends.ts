@@ -1,6 +1,7 @@
 import type { JobError, JobId } from '@oncue/core'
 import * as sql from '../sql.ts'
 import { Tally } from '../stats.ts'
+import type { Children } from './children.ts'
 import type { Limits } from './limits.ts'
 import { PARENT_FAILED } from './parents.ts'
 import type { Statements } from './statements.ts'
@@ -15,10 +16,12 @@ type Ending = {
 export class Ends {
   readonly #statements: Statements
   readonly #limits: Limits
+  readonly #children: Children
 
-  constructor(statements: Statements, limits: Limits) {
+  constructor(statements: Statements, limits: Limits, children: Children) {
     this.#statements = statements
     this.#limits = limits
+    this.#children = children
   }
 
   /** Runs that ended their job; `keyed` are those of them with a unique key. */
@@ -42,8 +45,26 @@ export class Ends {
     }
   }
 
-  /** Returns the dependants that end with it. */
+  /** Returns the dependants and children that end with it. */
   #tell(parents: readonly JobId[], completed: boolean, now: number): Ending[] {
+    this.#children.ended(parents, now)
+    const orphans = completed ? [] : this.#cancelOrphans(parents, now)
+    return [...orphans, ...this.#tellDependants(parents, completed, now)]
+  }
+
+  /** The children of jobs that were cancelled: running ones are asked to stop. */
+  #cancelOrphans(parents: readonly JobId[], now: number): Ending[] {
+    const orphans = this.#children.orphansOf(parents)
+    const idsOf = (isRunning: boolean) =>
+      orphans.filter(({ status }) => (status === 'processing') === isRunning).map(({ id }) => id)
+    const [waiting, running] = [idsOf(false), idsOf(true)]
+    for (const id of waiting) appendEvent(this.#statements, id, 'cancelled', ORPHANED, now)
+    for (const id of running) appendEvent(this.#statements, id, 'cancel_requested', ORPHANED, now)
+    if (running.length > 0) this.#statements.run(sql.ASK_TO_STOP, now, now, JSON.stringify(running))
+    return waiting.length > 0 ? [{ ids: waiting, status: 'cancelled', error: null }] : []
+  }
+
+  #tellDependants(parents: readonly JobId[], completed: boolean, now: number): Ending[] {
     if (!this.#statements.get(sql.ANY_DEPS)) return []
     const ids = JSON.stringify(parents)
     const done = completed ? 1 : 0
@@ -77,6 +98,7 @@ export class Ends {
     const ended = jobs.map((job) => job.id)
     this.#statements.run(sql.GIVE_KEYS_BACK, JSON.stringify(ended))
     this.#statements.run(sql.DROP_EDGES_OF, JSON.stringify(ended))
+    for (const id of ended) this.#children.forgetWaits(id)
     this.#freeKeys(ended)
     return ended
   }
@@ -85,6 +107,8 @@ export class Ends {
     if (ids.length > 0) this.#statements.run(sql.DROP_KEYS_OF, JSON.stringify(ids))
   }
 }
+
+const ORPHANED = { by: null, reason: 'its parent was cancelled' }
 
 /** Appends to the stream of a job what its row cannot show. */
 export function appendEvent(

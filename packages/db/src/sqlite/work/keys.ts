@@ -10,6 +10,8 @@ export type Holder = {
   readonly status: 'blocked' | 'pending' | 'processing' | null
   /** Null: the job no longer exists. */
   readonly queue: string | null
+  /** It has run and waits: 1 or 0. */
+  readonly isSuspended?: number
 }
 
 export type KeyRow = KeyName & { readonly jobId: JobId; readonly until: number | null }
@@ -82,6 +84,7 @@ export function decideKeys(
       assertQueue(job, holder)
       if (onConflict === 'reject') throw isLive(job.unique.key, holder.jobId)
       if (onConflict === 'existing') return { id: holder.jobId, kind: 'existing' }
+      if (holder.isSuspended) throw isSuspended(job.unique.key, holder.jobId)
       if (holder.status === 'pending' || holder.status === 'blocked') {
         take(name, holder.jobId, withinMs)
         return replace(holder.jobId, job)
@@ -122,6 +125,12 @@ function assertQueue({ queue, sameQueue }: NewJob, holder: Holder): void {
   if (!sameQueue || holder.queue === null || holder.queue === queue) return
   const message = 'A job in another queue has this key, and the caller may not enqueue into that queue'
   throw new OncueError('QUEUE_NOT_ALLOWED', message)
+}
+
+function isSuspended(key: string, jobId: JobId): OncueError {
+  const message = `The unique key ${JSON.stringify(key)} is held by a suspended job, which cannot be replaced`
+  const hint = 'It has run and waits for something: signal it, cancel it, or use its id.'
+  return new OncueError('UNIQUE_KEY_LIVE', message, { details: { jobId }, hint })
 }
 
 function isLive(key: string, jobId: JobId): OncueError {

@@ -4,6 +4,7 @@ import type { RunRef, Settled, Settlement } from '../../store.ts'
 import { toOncueError } from '../errors.ts'
 import * as sql from '../sql.ts'
 import { type EndedRun, Tally } from '../stats.ts'
+import type { Durable } from './durable.ts'
 import { appendEvent, appendFew, type Ends, runData } from './ends.ts'
 import type { Limits } from './limits.ts'
 import type { Statements } from './statements.ts'
@@ -41,11 +42,13 @@ export class Settle {
   readonly #statements: Statements
   readonly #ends: Ends
   readonly #limits: Limits
+  readonly #durable: Durable
 
-  constructor(statements: Statements, ends: Ends, limits: Limits) {
+  constructor(statements: Statements, ends: Ends, limits: Limits, durable: Durable) {
     this.#statements = statements
     this.#ends = ends
     this.#limits = limits
+    this.#durable = durable
   }
 
   settle(settlements: readonly Settlement[], worker: string | null, now: number): Omit<Settled, 'refused'> {
@@ -84,6 +87,14 @@ export class Settle {
           { ...runData(current, now), error: settlement.error },
           now,
         )
+      }
+      if (settlement.kind === 'suspend' && mayGoOn(current)) {
+        const { waits, progressed } = settlement
+        const data = { ...runData(current, now), for: waits.map(({ kind, name }) => ({ kind, name })) }
+        this.#durable.suspend(id, waits, progressed, now)
+        appendFew(this.#statements, id, 'run_suspended', data, now)
+        back.push(id)
+        continue
       }
       const again = mayGoOn(current) ? backOf(settlement, current, now) : undefined
       if (again) {
@@ -164,6 +175,7 @@ function backOf(settlement: Other, { retries, max_retries }: CurrentRun, now: nu
     }
     case 'fail':
     case 'cancel':
+    case 'suspend':
       return undefined
   }
 }

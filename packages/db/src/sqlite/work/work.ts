@@ -1,10 +1,12 @@
 import type { NewJob } from '@oncue/core'
 import type { Database } from 'better-sqlite3'
-import { drive } from '../../queue/transaction.ts'
+import { drive, type Row, type Step } from '../../queue/transaction.ts'
 import type { Claimed, ClaimRequest, EnqueueOutcome } from '../../store.ts'
 import { enqueueSteps } from '../enqueue.ts'
 import { Actions } from './actions.ts'
+import { Children } from './children.ts'
 import { Claim } from './claim.ts'
+import { Durable } from './durable.ts'
 import { Ends } from './ends.ts'
 import { Lease } from './lease.ts'
 import { Limits } from './limits.ts'
@@ -19,21 +21,30 @@ export class SqliteWork {
   readonly limits: Limits
   readonly lease: Lease
   readonly actions: Actions
+  readonly durable: Durable
+  readonly children: Children
   readonly #statements: Statements
   readonly #settle: Settle
 
   constructor(db: Database) {
     this.#statements = new Statements(db)
     this.limits = new Limits(this.#statements)
-    const ends = new Ends(this.#statements, this.limits)
-    this.#settle = new Settle(this.#statements, ends, this.limits)
+    this.children = new Children(this.#statements)
+    const ends = new Ends(this.#statements, this.limits, this.children)
+    this.durable = new Durable(this.#statements, this.children)
+    this.#settle = new Settle(this.#statements, ends, this.limits, this.durable)
     this.lease = new Lease(this.#statements, this.#settle, ends, this.limits)
-    this.actions = new Actions(this.#statements, ends)
+    this.actions = new Actions(this.#statements, ends, this.children)
   }
 
   /** Returns the id of the new or existing job for each. */
   enqueue(jobs: readonly NewJob[], now: number): EnqueueOutcome[] {
     return drive(enqueueSteps(jobs, now), (step) => this.#statements.step(step))
+  }
+
+  /** One statement of steps that run in the writer's transaction. */
+  step(step: Step): Row[] {
+    return this.#statements.step(step)
   }
 
   claim(request: ClaimRequest, now: number): Claimed {

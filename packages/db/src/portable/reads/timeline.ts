@@ -1,0 +1,135 @@
+import type { Job } from '@oncue/core'
+import type { Timeline, TimelineEntry } from '@oncue/core/wire'
+import type { EndedChildren, Spawned } from '../children.ts'
+import type { OutcomeKind } from '../outcomes.ts'
+import { q, raw, readAll, type Sql } from '../sql.ts'
+import { get } from './jobs.ts'
+
+const MAX_ENTRIES = 1_000
+
+/** Characters of JSON. A thousand results of steps may have a gigabyte. */
+const MAX_DATA = 10_000
+
+type Row = { readonly data: unknown; readonly size: number | null; readonly created: Date }
+type OutcomeRow = Row & {
+  readonly key: string
+  readonly kind: Exclude<OutcomeKind, 'wait' | 'since'>
+  readonly name: string | null
+}
+type EventRow = Row & { readonly type: string }
+type AskRow = {
+  readonly name: string
+  readonly question: string
+  readonly until: Date | null
+  readonly created: Date
+}
+
+/** Row, outcomes, questions and events of a job as one story. */
+export async function timeline(sql: Sql, id: string): Promise<Timeline | null> {
+  const job = await get(sql, id)
+  if (!job) return null
+  const [outcomes, asks, events] = await Promise.all([
+    readAll<OutcomeRow>(sql, outcomesStatement(id), { data: 'json', created: 'time' }),
+    readAll<AskRow>(sql, asksStatement(id), { until: 'time', created: 'time' }),
+    readAll<EventRow>(sql, eventsStatement(id), { data: 'json', created: 'time' }),
+  ])
+  const steps = new Set(outcomes.map(({ key }) => key))
+  const told = outcomes.reverse().map(toEntry)
+  const isAnswer = ({ kind }: TimelineEntry) => kind === 'answer' || kind === 'refused'
+  // Of each source the newest, so that the newest of all have no gap. In one moment, a question comes before its answer.
+  const past = [
+    ...events
+      .reverse()
+      .filter((event) => !isTold(event, steps))
+      .map(({ type, created, ...row }) => entry(created, 'event', { name: type, ...dataOf(row) })),
+    ...told.filter((each) => !isAnswer(each)),
+    ...asks
+      .reverse()
+      .map(({ name, question, until, created }) =>
+        entry(created, 'asked', { name, until, data: { question } }),
+      ),
+    ...told.filter(isAnswer),
+  ].sort((a, b) => a.at.getTime() - b.at.getTime())
+  return {
+    id: job.id,
+    entries: [entry(job.created, 'created'), ...past.slice(-MAX_ENTRIES), ...endOf(job)],
+    isComplete: [past, outcomes, asks, events].every(({ length }) => length <= MAX_ENTRIES),
+  }
+}
+
+function entry(at: Date, kind: TimelineEntry['kind'], more: Partial<TimelineEntry> = {}): TimelineEntry {
+  return { at, kind, name: null, by: null, until: null, data: null, size: null, ...more }
+}
+
+function toEntry(row: OutcomeRow): TimelineEntry {
+  const { kind, created } = row
+  const name = row.name ?? nameOf(row.key)
+  const { data, size } = dataOf(row)
+  switch (kind) {
+    case 'timer':
+      return entry(created, 'slept', { name })
+    case 'step':
+      return entry(created, 'step', {
+        name,
+        size,
+        data: (data as { result?: unknown } | null)?.result ?? null,
+      })
+    case 'answer':
+    case 'refused': {
+      const { by = null, key: _, ...given } = (data ?? {}) as { by?: string; key?: string; value?: unknown }
+      return entry(created, kind, { name, by, size, data: data && given })
+    }
+    case 'spawn': {
+      const jobs = Object.entries((data ?? {}) as Spawned).map(([key, [id]]) => ({ name: nameOf(key), id }))
+      return entry(created, 'spawned', { size, data: data && { jobs } })
+    }
+    case 'children': {
+      const failed = (data as EndedChildren | null)?.failed.map(([id, status]) => ({ id, status }))
+      return entry(created, kind, { size, data: failed ? { failed } : null })
+    }
+    default:
+      return entry(created, kind, { name, size, data })
+  }
+}
+
+const dataOf = ({ data, size }: Omit<Row, 'created'>) => ({
+  data,
+  size: size !== null && Number(size) > MAX_DATA ? Number(size) : null,
+})
+
+/** `step:charge`, `sleep:settle`, `retry:charge#1`, `receive:bank#2` */
+function nameOf(key: string): string {
+  const name = key.slice(key.indexOf(':') + 1)
+  return /^(receive|retry):/.test(key) ? name.replace(/#\d+$/, '') : name
+}
+
+/** The outcome of a step says more than its event. */
+function isTold({ type, data }: EventRow, keys: ReadonlySet<string>): boolean {
+  return type === 'step_finished' && keys.has(`step:${(data as { name?: string } | null)?.name}`)
+}
+
+function endOf({ status, finishedAt, waits }: Job): TimelineEntry[] {
+  if (finishedAt) return [entry(finishedAt, 'finished', { name: status })]
+  return (waits?.for ?? []).map(({ kind, name, until }) =>
+    entry(new Date(waits?.since ?? 0), 'waiting', {
+      name,
+      until: until === null ? null : new Date(until),
+      data: { kind },
+    }),
+  )
+}
+
+const SIZED = raw(
+  `case when length(cast(data as text)) <= ${MAX_DATA} then data end as data, length(cast(data as text)) as size, created`,
+)
+const NEWEST = raw(`limit ${MAX_ENTRIES + 1}`)
+
+/** What it waited for is told by how that ended. */
+const outcomesStatement = (id: string) =>
+  q`select key, kind, name, ${SIZED} from {outcomes} where job_id = ${id} and kind not in ('wait', 'since') order by seq desc ${NEWEST}`
+
+const eventsStatement = (id: string) =>
+  q`select type, ${SIZED} from {events} where job_id = ${id} order by version desc ${NEWEST}`
+
+const asksStatement = (id: string) =>
+  q`select name, question, until, created from {asks} where job_id = ${id} order by created desc, name desc ${NEWEST}`

@@ -1,0 +1,64 @@
+import type { JobId } from '@oncue/core'
+import type { EncodedRun, NewSignal } from '../portable/outcomes.ts'
+import type { RunRef } from '../store.ts'
+import type { Query } from './sql.ts'
+import { fn, preparedCall } from './sql.ts'
+
+const RECORD = preparedCall('record_outcomes', 3)
+const ANSWER = preparedCall('answer', 4)
+const DELIVER = preparedCall('deliver', 2)
+
+/** Those after `after`. */
+export function outcomes(id: JobId, after = 0): Query {
+  const text =
+    'select key, seq, kind, name, data from oncue.outcomes where job_id = $1 and seq > $2 order by seq'
+  return { text, values: [id, after] }
+}
+
+export function beginSpawn({ id, run }: RunRef, worker: string | null, key: string): Query {
+  const text = `select ${fn('begin_spawn')}($1::uuid, $2::integer, $3::uuid, $4::text) as begun`
+  return { text, values: [id, run, worker, key] }
+}
+
+/** It returns a row, because some drivers refuse a statement without one. */
+export function keepSpawned(id: JobId, key: string, spawned: readonly object[], now: Date | null): Query {
+  const text = `select ${fn('keep_spawned')}($1::timestamptz, $2::uuid, $3::text, $4::json)::text`
+  return { text, values: [now, id, key, JSON.stringify(spawned)] }
+}
+
+export function record(runs: readonly EncodedRun[], now: Date | null, worker: string | null): Query {
+  return { ...RECORD, values: [now, JSON.stringify(runs), worker] }
+}
+
+/** To one job, or to all that have signals. */
+export function deliver(id: JobId | null, now: Date | null): Query {
+  return { ...DELIVER, values: [now, id] }
+}
+
+export function answer(id: JobId, name: string, data: string, now: Date | null): Query {
+  return { ...ANSWER, values: [now, id, name, data] }
+}
+
+/** One statement, so that a job that ends meanwhile is seen in one place; a live one first. With how many signals it keeps. */
+export function receiver(id: JobId): Query {
+  const text = `select r.topic, r.live,
+  ((select count(*) from oncue.signals where job_id = $1::uuid)
+    + (select count(*) from oncue.outcomes where job_id = $1::uuid and kind = 'signal'))::integer as signals
+from (
+  select topic, true as live from oncue.jobs where id = $1::uuid
+  union all select topic, false from oncue.history where id = $1::uuid) r order by r.live desc limit 1`
+  return { text, values: [id] }
+}
+
+/** A repeat after a lost connection changes nothing. */
+export function send({ id, name, key, data }: NewSignal, signalId: string, now: Date | null): Query {
+  const text = `insert into oncue.signals (job_id, id, name, key, data, created)
+values ($1::uuid, $2::uuid, $3::text, $4::text, $5::json, coalesce($6::timestamptz, oncue.clock()))
+on conflict do nothing`
+  return { text, values: [id, signalId, name, key ?? null, data, now] }
+}
+
+/** Heard at the commit. */
+export function tellOf(id: JobId): Query {
+  return { text: `select pg_notify('oncue.signals', $1::text)::text`, values: [id] }
+}
