@@ -11,11 +11,21 @@ import {
   type TopicOf,
 } from '@oncue/core'
 import { parseResult, type Registry, unknownTopic } from '@oncue/core/internal'
-import { type Claimed, type ClaimedJob, type JobDetails, openStore, type Store } from '@oncue/db'
+import {
+  type Claimed,
+  type ClaimedJob,
+  createQueue,
+  type JobDetails,
+  migrate,
+  openStore,
+  type Queue,
+  rollback,
+  type Store,
+} from '@oncue/db'
 import { type Logger, silentLogger, systemRuntime } from '@oncue/runtime'
 import { asWritten, reportEnd } from './observability/report.ts'
 import { toSettings, type WorkerOptions } from './options.ts'
-import { createExecutor, type Executor } from './run/executor.ts'
+import { createExecutor, type Executor, type Run } from './run/executor.ts'
 
 /** Long enough for any test: the clock stands still unless it is advanced. */
 const LEASE_MS = 86_400_000
@@ -30,6 +40,11 @@ export interface TestWorkerOptions<Jobs extends JobDefinitions>
   readonly jobs?: Jobs | undefined
   /** Where the clock of the store starts. Default: now. */
   readonly now?: Date | undefined
+  /**
+   * A Postgres or SQLite database: `postgres://…`, `file:./path.db`. The test worker makes a schema of its own there (`store.schema`),
+   * and removes it when it is closed. Default: a temporary SQLite file.
+   */
+  readonly url?: string | undefined
 }
 
 /** A job as it is stored. Its `result` is parsed by `output`, as by `wait`; null until the job is completed. */
@@ -39,17 +54,39 @@ type OnlyNow = Omit<EnqueueOptions, 'runAt' | 'delay' | 'after'>
 
 /**
  * Runs jobs in a test: with the schemas, the context, the outcomes and the store of a real worker, but one at
- * a time, in this process, and only when asked. The database is a temporary SQLite file.
+ * a time, in this process, and only when asked.
  */
 export async function createTestWorker<const Jobs extends JobDefinitions = JobDefinitions>(
   options: TestWorkerOptions<Jobs>,
 ): Promise<TestWorker<Jobs>> {
   const clock = { ms: options.now?.getTime() ?? systemRuntime.now() }
-  const store = await openStore(':memory:', { clock: () => new Date(clock.ms), synchronous: 'NORMAL' })
+  const { store, remove } = await openOwn(options.url, () => new Date(clock.ms))
   try {
-    return new TestWorker(store, clock, options)
+    return new TestWorker(store, clock, options, remove)
   } catch (error) {
     await store.close()
+    await remove()
+    throw error
+  }
+}
+
+async function openOwn(
+  url: string | undefined,
+  clock: () => Date,
+): Promise<{ store: Store; remove: () => Promise<void> }> {
+  if (url === undefined) {
+    const store = await openStore(':memory:', { clock, synchronous: 'NORMAL' })
+    return { store, remove: async () => {} }
+  }
+  const schema = `oncue_test_${systemRuntime.uuid().replaceAll('-', '').slice(0, 16)}`
+  const remove = async () => {
+    while (await rollback(url, { schema, force: true })) {}
+  }
+  try {
+    await migrate(url, { schema })
+    return { store: await openStore(url, { schema, clock, synchronous: 'NORMAL' }), remove }
+  } catch (error) {
+    await remove().catch(() => {})
     throw error
   }
 }
@@ -57,6 +94,8 @@ export async function createTestWorker<const Jobs extends JobDefinitions = JobDe
 export class TestWorker<Jobs extends JobDefinitions = JobDefinitions> {
   /** For everything that has no method here: lists, events, requeue, cancel. */
   readonly store: Store
+  /** Sends a signal to a job that has not finished, as `createQueue` does. */
+  readonly signal: Queue<Jobs>['signal']
   readonly #clock: { ms: number }
   readonly #jobs: JobDefinitions
   readonly #registry: Registry
@@ -64,19 +103,38 @@ export class TestWorker<Jobs extends JobDefinitions = JobDefinitions> {
   readonly #executor: Executor
   readonly #log: Logger
   readonly #id = systemRuntime.uuid()
+  readonly #remove: () => Promise<void>
+  #isRunning = false
+  #current: Run | undefined
+  #isKilled = false
   /** When the last claim said that the next job is due. */
   #nextLook = Number.POSITIVE_INFINITY
 
-  constructor(store: Store, clock: { ms: number }, options: TestWorkerOptions<Jobs>) {
+  /** Use `createTestWorker`. */
+  constructor(
+    store: Store,
+    clock: { ms: number },
+    options: TestWorkerOptions<Jobs>,
+    remove: () => Promise<void>,
+  ) {
     const { jobs = {}, log = silentLogger, abandonMs = ABANDON_MS, workers, use, retry } = options
     const settings = toSettings({ store, workers, use, retry, log, abandonMs })
     this.store = store
     this.#clock = clock
-    this.#jobs = jobs
+    this.#remove = remove
     this.#registry = settings.registry
+    this.#jobs = { ...jobs, ...definitionsOf(settings.registry) }
+    this.signal = createQueue({ store, jobs: this.#jobs as Jobs }).signal
     this.#queues = settings.queues
     this.#log = log
-    this.#executor = createExecutor({ ...settings, worker: this.#id, middleware: settings.use, inline: true })
+    this.#executor = createExecutor({
+      ...settings,
+      worker: this.#id,
+      middleware: settings.use,
+      inline: true,
+      // Waits end by the store's clock, whatever time the run takes.
+      runtime: { ...systemRuntime, monotonic: () => clock.ms },
+    })
   }
 
   /** The store's clock. */
@@ -90,7 +148,7 @@ export class TestWorker<Jobs extends JobDefinitions = JobDefinitions> {
     payload: InputOf<Jobs, Topic>,
     options?: EnqueueOptions,
   ): Promise<JobId> {
-    const definition = this.#registry.get(topic)?.definition ?? this.#jobs[topic]
+    const definition = this.#jobs[topic]
     const prepared = prepareJob(topic, payload, options, definition, () => newJobId(this.#clock.ms))
     const [id] = await this.store.enqueue([prepared])
     return id ?? prepared.id
@@ -110,7 +168,7 @@ export class TestWorker<Jobs extends JobDefinitions = JobDefinitions> {
     return this.#read<OutputOf<Jobs, Topic>>(id)
   }
 
-  /** Runs due jobs, and those they lead to, until none is due. Returns the jobs it ran, in order. */
+  /** Runs due jobs, and those they lead to, until none is due or `kill` is called. Returns the jobs it ran, in order. */
   async drain({ maxRuns = MAX_RUNS }: { maxRuns?: number } = {}): Promise<TestedJob[]> {
     const done: TestedJob[] = []
     for (;;) {
@@ -129,24 +187,45 @@ export class TestWorker<Jobs extends JobDefinitions = JobDefinitions> {
       }
       await this.#execute(job)
       done.push(await this.#read(job.id))
+      if (this.#isKilled) return done
     }
   }
 
-  /** Moves the clock on, and runs each job when it is due and its rate allows it: retries, snoozes, delayed jobs. */
+  /**
+   * Moves the clock on, and runs each job when it is due and its rate allows it: retries, snoozes, delayed jobs, waits that
+   * are over. A `kill` stops the clock.
+   */
   async advance(ms: number): Promise<TestedJob[]> {
     const end = this.#clock.ms + ms
     const done = await this.drain()
-    while (this.#clock.ms < end) {
+    while (this.#clock.ms < end && !this.#isKilled) {
       this.#clock.ms = Math.min(await this.#nextDue(), end)
       done.push(...(await this.drain()))
     }
     return done
   }
 
-  /** Closes and deletes the database. */
+  /**
+   * Ends the run that is under way as if its process had died: nothing more of it is recorded or settled, and its lease is
+   * over. `run`, `drain` or `advance` returns, with the job still `processing`; the next `drain` or `advance` counts the crash
+   * and runs it again. For a handler, one of its steps, or code beside them. It never resolves: what awaits it ends there.
+   */
+  kill(): Promise<never> {
+    if (!this.#isRunning) {
+      throw new OncueError('INVALID_STATE', 'there is no run to kill', {
+        hint: 'Call kill() in a handler, in one of its steps, or while `run`, `drain` or `advance` is under way.',
+      })
+    }
+    this.#isKilled = true
+    this.#current?.die()
+    return new Promise(() => {})
+  }
+
+  /** Closes and deletes the database, or its part of it. */
   async close(): Promise<void> {
     await this.#executor.close()
     await this.store.close()
+    await this.#remove()
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -154,6 +233,8 @@ export class TestWorker<Jobs extends JobDefinitions = JobDefinitions> {
   }
 
   async #claim(limit: number): Promise<Claimed> {
+    // Signals of transactions that were committed meanwhile.
+    await this.store.rescue()
     const stored = (await this.store.queues()).map(({ queue }) => queue)
     const queues = [...new Set([...this.#queues, ...stored, DEFAULTS.queue])]
     const topics = this.#registry.topics()
@@ -173,7 +254,18 @@ export class TestWorker<Jobs extends JobDefinitions = JobDefinitions> {
   }
 
   async #execute(job: ClaimedJob): Promise<void> {
-    const { settlement } = await this.#executor.start(job).ended
+    this.#isKilled = false
+    this.#isRunning = true
+    const current = this.#executor.start(job)
+    this.#current = current
+    // By its handler, which has started.
+    if (this.#isKilled) current.die()
+    const { settlement } = await current.ended
+    this.#current = undefined
+    this.#isRunning = false
+    const { id, run } = job
+    // A lease that is over: the next claim frees the run.
+    if (this.#isKilled) await this.store.heartbeat({ worker: this.#id, leaseMs: -1, runs: [{ id, run }] })
     if (!settlement) return
     const written = asWritten(job, settlement, await this.store.settle([settlement], this.#id))
     if (written) reportEnd(this.#log, job, written)
@@ -194,4 +286,12 @@ export class TestWorker<Jobs extends JobDefinitions = JobDefinitions> {
     if (job.status !== 'completed' || !definition) return job as TestedJob<Result>
     return { ...job, result: parseResult(definition.output, job.result, job.topic) as Result }
   }
+}
+
+function definitionsOf(registry: Registry): JobDefinitions {
+  const entries = registry.topics().flatMap((topic) => {
+    const worker = registry.get(topic)
+    return worker ? [[topic, worker.definition] as const] : []
+  })
+  return Object.fromEntries(entries)
 }

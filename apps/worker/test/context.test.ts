@@ -2,6 +2,7 @@ import { defineJobs, defineWorkers, type JobContext, job, OncueError, prepareJob
 import type { JobEvent, Store } from '@oncue/db'
 import type { Logger } from '@oncue/runtime'
 import { eventually } from '@oncue/testing'
+import * as v from 'valibot'
 import { describe, expect, expectTypeOf, it } from 'vitest'
 import { z } from 'zod'
 import type { Run } from '../src/run/executor.ts'
@@ -149,6 +150,33 @@ describeBoth('ctx.progress', (bench) => {
     const execution = await Execution.on(bench, { counts: (_job, ctx) => ctx.progress('x'.repeat(9_000)) })
     expect((await execution.run('counts')).lastError).toMatchObject({ code: 'PAYLOAD_TOO_LARGE' })
   })
+
+  it('must fit the definition, and is stored as it was given', async () => {
+    const jobs = defineJobs({
+      counts: job({
+        input: v.object({ to: v.pipe(v.string(), v.transform(Number)) }),
+        output: v.object({ counted: v.number() }),
+        progress: v.object({ done: v.pipe(v.string(), v.transform(Number)) }),
+      }),
+    })
+    const workers = defineWorkers(jobs, {
+      counts({ payload }, { progress }) {
+        progress({ done: '1' })
+        if (payload.to > 1) progress({ done: payload.to as never })
+        return { counted: payload.to }
+      },
+    })
+    const execution = await Execution.on(bench, workers)
+    expect(await execution.run('counts', { to: '1' })).toMatchObject({
+      status: 'completed',
+      progress: { done: '1' },
+      result: { counted: 1 },
+    })
+    expect((await execution.run('counts', { to: '2' })).lastError).toMatchObject({
+      code: 'INVALID_INPUT',
+      message: expect.stringMatching(/^progress\.done: .* \(schema of counts\)$/),
+    })
+  })
 })
 
 describeBoth('ctx.checkpoint', (bench) => {
@@ -246,20 +274,27 @@ describeBoth('ctx.step', (bench) => {
     ])
   })
 
-  it('runs a step of one name once within a run too, and again if it failed', async () => {
+  it.each([
+    ['finished', () => 1],
+    [
+      'failed',
+      () => {
+        throw new Error('no')
+      },
+    ],
+  ])('refuses the name of a step that %s in the same run', async (_, first) => {
     let calls = 0
     const execution = await Execution.on(bench, {
       order: async (_job, { step }) => {
-        const work = () => {
-          calls += 1
-          if (calls === 1) throw new Error('no')
-          return calls
-        }
-        await step('a', work).catch(() => {})
-        return Promise.all([step('a', work), step('a', work)])
+        await step('a', first).catch(() => {})
+        await step('a', () => ++calls)
       },
     })
-    expect(await execution.run('order')).toMatchObject({ result: [2, 2] })
+    expect(await execution.run('order')).toMatchObject({
+      status: 'pending',
+      lastError: { code: 'DUPLICATE_STEP', message: 'a step with the name "a" was used before in this run' },
+    })
+    expect(calls).toBe(0)
   })
 
   it('forgets steps, cursor and progress when the job is replaced while it waits for a retry', async () => {
@@ -391,11 +426,10 @@ describeBoth('a step whose result cannot be stored', (bench) => {
 
   it('fails its job also when the worker stops meanwhile, or the database refuses the result', async () => {
     const real = await bench.open()
-    const store = breakProgress(real, () =>
-      Promise.reject(new OncueError('DATABASE_REFUSED', 'no such type')),
-    )
+    const refuse = () => Promise.reject(new OncueError('DATABASE_REFUSED', 'no such type'))
+    Object.assign(real.durable, { record: refuse })
     const charged = new Gate()
-    const execution = Execution.with(store, {
+    const execution = Execution.with(real, {
       stopped: async (_job, { step, signal }) => {
         await step('charge', () => 1n as unknown).catch(() => {})
         const stops = new Promise((resolve) => signal.addEventListener('abort', resolve))

@@ -1,5 +1,6 @@
 import { defineJobs, defineWorkers, isOncueError, job, type OncueError, PermanentError } from '@oncue/core'
 import type { JobDetails } from '@oncue/db'
+import { simulate } from '@oncue/runtime'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import type { Middleware } from '../src/run/middleware.ts'
@@ -182,6 +183,24 @@ describeBoth('a run that is asked to end', (bench) => {
     await until(() => refused)
     expect(refused).toMatchObject({ code: 'STALE_RUN' })
     expect(await execution.store.get(run.job.id)).toMatchObject({ progress: null, cursor: null, retries: 1 })
+  })
+
+  it('counts the time for which handlers blocked the event loop', async () => {
+    const runtime = simulate()
+    const execution = await Execution.on(bench, { hangs: () => new Promise(() => {}) }, { runtime })
+    const run = await execution.start('hangs', {}, { timeoutMs: 1_000 })
+    // As if it had started 400 ms before its timer could be set.
+    const late = execution.executor.start(run.job, undefined, runtime.monotonic() - 400)
+    const ends: string[] = []
+    void run.ended.then(() => ends.push('on time'))
+    void late.ended.then(() => ends.push('late'))
+    await runtime.sleep(0)
+    await runtime.advance(600 + 49)
+    expect(ends).toEqual([])
+    await runtime.advance(1)
+    expect(ends).toEqual(['late'])
+    await runtime.advance(400)
+    expect(ends).toEqual(['late', 'on time'])
   })
 
   it('leaves no timer behind', async () => {

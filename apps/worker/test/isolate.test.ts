@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { isOncueError, OncueError, PermanentError } from '@oncue/core'
 import { describeError, signalOf } from '@oncue/core/internal'
 import { describe, expect, it, vi } from 'vitest'
+import type { Middleware } from '../src/index.ts'
 import { inheritedFlags } from '../src/isolate/isolates.ts'
 import { packError, unpackError } from '../src/isolate/packed-error.ts'
 import type { ExecutorOptions } from '../src/run/executor.ts'
@@ -89,11 +90,83 @@ describeBoth('an isolated job', (bench) => {
     })
   })
 
+  it('is refused progress that does not fit its definition', async () => {
+    const execution = await isolated(bench)
+    expect(await execution.run('measures')).toMatchObject({
+      progress: { done: 1 },
+      lastError: { code: 'INVALID_INPUT', message: expect.stringMatching(/^progress\.done: /) },
+    })
+  })
+
   it('has an error with the same fingerprint as in the process of the worker', async () => {
     const there = await isolated(bench)
     const here = await Execution.on(bench, workers, { inline: true })
     const faults = [await there.run('fails'), await here.run('fails')]
     expect(new Set(faults.map(({ lastError }) => lastError?.fingerprint)).size).toBe(1)
+  })
+
+  it('is suspended and resumed in another process, with its steps and signals', async () => {
+    const clock = { ms: START }
+    const store = await bench.open({ clock: () => new Date(clock.ms) })
+    const execution = Execution.with(store, workers, { modules })
+    const { id, waits } = await execution.run('sleeps')
+    expect(waits?.for).toMatchObject([{ kind: 'timer', name: 'settle' }])
+    clock.ms += 3_600_000
+    const waiting = await execution.settled(await execution.startNext('sleeps'))
+    expect(waiting.waits?.for).toMatchObject([{ kind: 'signal', name: 'bank' }])
+    await store.durable.signal({ id, name: 'bank', data: '{"ok":true}' })
+    expect(await execution.settled(await execution.startNext('sleeps'))).toMatchObject({
+      status: 'completed',
+      result: { isOther: true, nested: 'NESTED_CALL', said: { timedOut: false, value: { ok: true } } },
+    })
+  })
+
+  it('releases what it holds when it is suspended, and at its end', async () => {
+    const clock = { ms: START }
+    const store = await bench.open({ clock: () => new Date(clock.ms) })
+    const execution = Execution.with(store, workers, { modules })
+    const folder = await mkdtemp(join(tmpdir(), 'oncue-holds-'))
+    bench.defer(() => rm(folder, { recursive: true }))
+    const file = join(folder, 'released')
+    expect(await execution.run('holds', { file })).toMatchObject({ status: 'pending', waits: {} })
+    expect(await readFile(file, 'utf8')).toBe('1 last\n1 first\n')
+    clock.ms += 3_600_000
+    expect(await execution.settled(await execution.startNext('holds'))).toMatchObject({ result: [1.5] })
+    expect(await readFile(file, 'utf8')).toBe('1 last\n1 first\n2 last\n2 first\n')
+  })
+
+  it('asks people, and again when its own schema refuses the answer', async () => {
+    const execution = await isolated(bench)
+    const { store } = execution
+    const { id, waits } = await execution.run('asks')
+    expect(waits?.for).toMatchObject([{ kind: 'ask', name: 'approve' }])
+    const answer = (value: string) => store.durable.answer({ id, name: 'approve', value, by: 'anna' })
+    await answer('3')
+    await execution.settled(await execution.startNext('asks'))
+    expect(await store.questions()).toMatchObject([{ refused: expect.stringContaining('answer') }])
+    await answer('4')
+    const { result } = await execution.settled(await execution.startNext('asks'))
+    expect(result).toMatchObject({ timedOut: false, value: 4, by: 'anna' })
+    expect(result).not.toHaveProperty('pid', process.pid)
+  })
+
+  it('is not suspended before all of its waits have reached the worker', async () => {
+    const execution = await isolated(bench)
+    const { waits } = await execution.run('sleeps_twice')
+    expect(waits?.for.map(({ name }) => name)).toEqual(['first', 'second'])
+  })
+
+  it('tells middleware that it is suspended', async () => {
+    const ends: unknown[] = []
+    const watch: Middleware = async (_job, _ctx, next) =>
+      next().catch((error) => {
+        ends.push(error)
+        throw error
+      })
+    const execution = await isolated(bench, { middleware: [watch] })
+    expect(await execution.run('sleeps_twice')).toMatchObject({ status: 'pending', waits: {} })
+    await until(() => ends.length > 0)
+    expect(ends).toMatchObject([{ code: 'JOB_SUSPENDED' }])
   })
 
   it('has a complete context', async () => {

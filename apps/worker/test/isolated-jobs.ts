@@ -1,4 +1,4 @@
-import { writeFile } from 'node:fs/promises'
+import { appendFile, writeFile } from 'node:fs/promises'
 import { defineJobs, defineWorkers, type JobContext, job, PermanentError, Snooze } from '@oncue/core'
 import { nap } from '@oncue/testing'
 import { z } from 'zod'
@@ -27,6 +27,7 @@ const jobs = defineJobs({
     output: z.object({ doubled: z.number(), pid: z.number() }),
     isolate: true,
   }),
+  measures: job({ input: z.unknown(), progress: z.object({ done: z.number() }), isolate: true }),
   fails: job({ input: z.unknown(), isolate: true, retry: { retryOn: [RateLimited] } }),
   permanent: isolated(),
   snoozes: isolated(),
@@ -41,6 +42,10 @@ const jobs = defineJobs({
   spins: isolated(),
   waits: isolated(),
   everything: isolated(),
+  sleeps: job({ input: z.unknown(), isolate: true, signals: { bank: z.object({ ok: z.boolean() }) } }),
+  asks: isolated(),
+  sleeps_twice: isolated(),
+  holds: isolated(),
   late: isolated(),
   local: job({ input: z.unknown() }),
 })
@@ -93,6 +98,10 @@ export const workers = defineWorkers(jobs, {
     ctx.progress('spinning')
     for (;;);
   },
+  measures: (_job, ctx) => {
+    ctx.progress({ done: 1 })
+    ctx.progress({ done: 'two' as never })
+  },
   waits: async (_job, ctx) => {
     ctx.progress('waiting')
     await asked(ctx)
@@ -108,6 +117,32 @@ export const workers = defineWorkers(jobs, {
     const wrong = await ctx.enqueue('doubles', { n: 5 as never }).catch((error: Error) => error.message)
     if (ctx.attempt === 1) throw new Error('once more')
     return { made, child, wrong, cursor: running.cursor, created: running.created instanceof Date }
+  },
+  sleeps: async (_job, ctx) => {
+    const first = await ctx.step('charge', () => process.pid)
+    const nested = await ctx.step('nested', () => ctx.sleep('x', 5).catch((error) => error.code as string))
+    await ctx.sleep('settle', '1h')
+    const said = await ctx.receive('bank')
+    return { isOther: first !== process.pid, nested, said }
+  },
+  holds: async ({ payload, run }, ctx) => {
+    const { file } = payload as { file: string }
+    ctx.defer(() => appendFile(file, `${run} first\n`))
+    ctx.defer(() => Promise.reject(new Error('no matter')))
+    ctx.defer(() => appendFile(file, `${run} last\n`))
+    await ctx.step.each('half', [1, 2], (n) => n / 2, { concurrency: 2 })
+    await ctx.sleep('settle', '1h')
+    return ctx.step.each('half of', [3], (n) => n / 2)
+  },
+  asks: async (_job, ctx) => {
+    const even = z.number().refine((n) => n % 2 === 0)
+    return { ...(await ctx.ask('approve', 'How many?', even)), pid: process.pid }
+  },
+  sleeps_twice: async (_job, ctx) => {
+    const first = ctx.sleep('first', '1h')
+    // The worker hears of the first before it is asked for the second.
+    await nap(100)
+    await Promise.all([first, ctx.sleep('second', '1h')])
   },
   late: async (_job, ctx) => {
     const before = await refused

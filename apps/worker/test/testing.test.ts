@@ -38,7 +38,7 @@ const workers = defineWorkers(jobs, {
   silent: () => {},
 })
 
-// SQLite only: the test worker has no other database.
+// On its default database; testing-durable.test.ts has both.
 describe('createTestWorker', () => {
   const opened: TestWorker[] = []
   const open = async <Jobs extends typeof jobs>(options: Partial<TestWorkerOptions<Jobs>> = {}) => {

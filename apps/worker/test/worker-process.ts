@@ -1,6 +1,9 @@
-import { type JobId, prepareJob, type RunningJob } from '@oncue/core'
+import { randomUUID } from 'node:crypto'
+import { appendFileSync } from 'node:fs'
+import { defineJobs, defineWorkers, type JobId, job, prepareJob, type RunningJob } from '@oncue/core'
 import { openStore } from '@oncue/db'
 import { Gate, nap } from '@oncue/testing'
+import { z } from 'zod'
 import { silentLogger, startWorker, type WorkerOptions } from '../src/index.ts'
 
 /** A worker in a process of its own, configured by its arguments and controlled by messages. */
@@ -9,6 +12,10 @@ export interface Said {
   readonly options: Omit<Partial<WorkerOptions>, 'store' | 'workers' | 'log'> & {
     /** How many workers. */
     readonly count?: number
+    /** The file in which handlers note what they did outside of the database. */
+    readonly notes?: string
+    /** How far the clock of its store is ahead, in milliseconds. */
+    readonly aheadMs?: number
   }
 }
 
@@ -22,6 +29,8 @@ export type ToProcess =
 export type FromProcess =
   | { readonly ready: readonly string[] }
   | { readonly started: JobId }
+  /** A step of a durable job has had its effect, and is not recorded yet. */
+  | { readonly stepped: JobId; readonly n: number }
   | { readonly stats: ProcessStats[] }
 
 export interface ProcessStats {
@@ -72,11 +81,62 @@ const workers = {
   },
 }
 
-const store = await openStore(url)
-const { count = 1, ...rest } = options
+const { count = 1, notes, aheadMs, ...rest } = options
+
+const durable = defineWorkers(
+  defineJobs({
+    counted: job({
+      input: z.object({ steps: z.int() }),
+      signals: { go: z.int() },
+      timeoutMs: 60_000,
+      retry: { max: 1_000 },
+    }),
+    family: job({ input: z.object({ rounds: z.int(), children: z.int() }), retry: { max: 1_000 } }),
+    leaf: job({ input: z.int(), output: z.int(), retry: { max: 1_000 } }),
+  }),
+  {
+    /** Notes each step in a file, and waits for a signal in the middle. */
+    async counted({ id, payload }, { step, receive, sleep }) {
+      const results: (string | number)[] = []
+      for (let n = 0; n < payload.steps; n++) {
+        results.push(await step(`step ${n}`, () => countStep(id, n)))
+        if (n === payload.steps / 4) await sleep('rest', 1_100)
+        if (n === payload.steps / 2) results.push((await receive('go')).value ?? -1)
+      }
+      return results
+    },
+
+    /** Waits for children, round by round. */
+    async family({ payload: { rounds, children } }, { spawn, all }) {
+      const results: number[][] = []
+      for (let round = 0; round < rounds; round++) {
+        const leaves = Array.from({ length: children }, (_, n) => spawn('leaf', round * children + n))
+        results.push(await all(leaves))
+      }
+      return results
+    },
+
+    async leaf({ payload }) {
+      await nap(3)
+      return payload
+    },
+  },
+)
+
+/** Another result each time: one that was recorded must be the one that later runs get. */
+async function countStep(id: JobId, n: number): Promise<string> {
+  await nap(3)
+  const result = `${n} ${randomUUID()}`
+  if (notes) appendFileSync(notes, `${id} ${result}\n`)
+  tell({ stepped: id, n })
+  return result
+}
+
+const clock = aheadMs === undefined ? undefined : () => new Date(Date.now() + aheadMs)
+const store = await openStore(url, { clock })
 const started = await Promise.all(
   Array.from({ length: count }, () =>
-    startWorker({ maintenance: false, ...rest, store, workers, log: silentLogger }),
+    startWorker({ maintenance: false, ...rest, store, workers: [workers, durable], log: silentLogger }),
   ),
 )
 

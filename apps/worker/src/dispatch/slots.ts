@@ -155,7 +155,7 @@ export class Slots {
   #start(owned: OwnedRun, now: number): void {
     const { runs, executor } = this.#options
     runs.start(owned, now)
-    owned.run = executor.start(owned.job, (ending) => this.#ended(owned, ending))
+    owned.run = executor.start(owned.job, (ending) => this.#ended(owned, ending), now)
   }
 
   #ended(owned: OwnedRun, { settlement, abandoned }: Ending): void {

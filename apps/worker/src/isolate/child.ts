@@ -1,12 +1,15 @@
 import { extname } from 'node:path'
-import { type JobContext, type JobLog, OncueError, type RunningJob } from '@oncue/core'
-import { encodeJson, parsePayload, toRegistry } from '@oncue/core/internal'
+import { type JobContext, type JobDefinition, type JobLog, OncueError, type RunningJob } from '@oncue/core'
+import { encodeJson, encodeProgress, parsePayload, toRegistry } from '@oncue/core/internal'
 import type { ClaimedJob } from '@oncue/db'
 import { systemRuntime } from '@oncue/runtime'
+import { createAsk } from '../run/ask.ts'
+import { Deferred } from '../run/deferred.ts'
+import { SpawnKeys, spawnedChildren, spawnWith, valuesOf } from '../run/durable/spawn-calls.ts'
 import { createJobLog } from '../run/job-log.ts'
 import { setUpModules } from '../run/module-hooks.ts'
 import { loadModules } from '../run/modules.ts'
-import { createSteps } from '../run/steps.ts'
+import { assertNotNested, createStep } from '../run/steps.ts'
 import { unawaited } from '../run/unawaited.ts'
 import type { Called, Calls, FromChild, ToChild, Told } from './messages.ts'
 import { packError, unpackError } from './packed-error.ts'
@@ -39,6 +42,9 @@ process.on('message', (message: ToChild) => {
     case 'abort':
       if (current?.seq === message.seq) current.context.abort(new OncueError(message.code, message.message))
       break
+    case 'release':
+      if (current?.seq === message.seq) void current.context.release().finally(() => process.exit())
+      break
     case 'stop':
       void close().finally(() => process.exit())
       break
@@ -60,7 +66,7 @@ async function run(seq: number, job: ClaimedJob): Promise<FromChild> {
   if (!worker) throw new OncueError('UNKNOWN_TOPIC', `no module of this worker handles ${job.topic}`)
   const payload = parsePayload(worker.definition.input, job.payload, job.topic)
   const running: RunningJob = { ...job, payload }
-  const context = new ChildContext(running, {
+  const context = new ChildContext(running, worker.definition, {
     tell: (told) => send({ kind: 'tell', seq, ...told }),
     call: (called) =>
       new Promise((resolve, reject) => {
@@ -70,7 +76,7 @@ async function run(seq: number, job: ClaimedJob): Promise<FromChild> {
       }),
   })
   current = { seq, context }
-  const value = await worker.handler(running, context)
+  const value = await context.during(() => worker.handler(running, context))
   try {
     return { kind: 'returned', seq, result: value === undefined ? undefined : encodeJson(value, 'result') }
   } catch (cause) {
@@ -128,13 +134,22 @@ class ChildContext implements JobContext {
   readonly log: JobLog
   readonly progress: JobContext['progress']
   readonly step: JobContext['step']
+  readonly sleep: JobContext['sleep']
+  readonly receive: JobContext['receive']
+  readonly since: JobContext['since']
+  readonly defer: JobContext['defer']
+  readonly ask: JobContext['ask']
   readonly checkpoint: JobContext['checkpoint']
   readonly emit: JobContext['emit']
   readonly spawn: JobContext['spawn']
+  readonly all: JobContext['all']
+  readonly allSettled: JobContext['allSettled']
   readonly enqueue: JobContext['enqueue']
   readonly #controller = new AbortController()
+  readonly #held = new Deferred()
+  #isOver = false
 
-  constructor(job: RunningJob, line: Line) {
+  constructor(job: RunningJob, definition: JobDefinition, line: Line) {
     const call = <Method extends keyof Calls>(method: Method, ...args: Parameters<Calls[Method]>) =>
       line.call({ method, args } as Called) as ReturnType<Calls[Method]>
 
@@ -142,21 +157,79 @@ class ChildContext implements JobContext {
     this.attempt = job.retries + job.crashes + 1
     this.signal = this.#controller.signal
     this.log = toldLog(line)
-    this.progress = (value) => line.tell({ method: 'progress', args: [toJson(value, 'progress')] })
-    this.step = createSteps(
-      job,
-      (afterVersion) => call('events', afterVersion),
-      (event) => call('keep', event),
-      (error) => line.tell({ method: 'unstored', args: [packError(error, job.topic)] }),
+    this.progress = (value) => {
+      const text = encodeProgress(definition.progress, value, job.topic)
+      line.tell({ method: 'progress', args: [JSON.parse(text)] })
+    }
+    const isEnding = () => this.#isOver || this.signal.aborted
+    this.step = createStep(
+      {
+        begin: (name) => call('beginStep', name),
+        finish: (name, text) => call('finishStep', name, text),
+        pause: (name, attempt, delayMs) => call('pauseStep', name, attempt, delayMs),
+        fail: (name, error) => call('failStep', name, packError(error, job.topic)),
+        unstored: (name, error) =>
+          line.tell({ method: 'unstored', args: [name, packError(error, job.topic)] }),
+        signal: this.signal,
+        get isEnding() {
+          return isEnding()
+        },
+      },
+      systemRuntime,
     )
+    const sleep = async (...args: Parameters<JobContext['sleep']>) => {
+      assertNotNested('sleep')
+      return call('sleep', ...args)
+    }
+    const receive = async (name: string, options?: object) => {
+      assertNotNested('receive')
+      return call('receive', name, options)
+    }
+    const since = async (change: string) => {
+      assertNotNested('since')
+      return call('since', change)
+    }
+    this.since = (change) => unawaited(since(change))
+    this.sleep = (...args) => unawaited(sleep(...args))
+    this.receive = ((name: string, options?: object) =>
+      unawaited(receive(name, options))) as JobContext['receive']
+    this.defer = (release) => {
+      if (this.#held.isEmpty) line.tell({ method: 'hold', args: [] })
+      this.#held.add(release)
+    }
+    this.ask = createAsk((name, request, refused) => call('ask', name, request, refused), job.topic)
     const checkpoint = async (cursor: unknown) => call('checkpoint', toJson(cursor, 'cursor'))
     const emit = async (type: string, data: unknown) =>
       call('emit', type, data === undefined ? data : toJson(data, 'event'))
     this.checkpoint = (cursor) => unawaited(checkpoint(cursor))
     this.emit = (type, data) => unawaited(emit(type, data))
-    this.spawn = async (topic, payload, options) => call('spawn', topic, toJson(payload, 'payload'), options)
-    this.enqueue = async (topic, payload, options) =>
-      call('enqueue', topic, toJson(payload, 'payload'), options)
+    const keys = new SpawnKeys()
+    const make = async (key: string, topic: string, payload: unknown, options: object) =>
+      call('make', key, topic, toJson(payload, 'payload'), options)
+    this.spawn = (topic, payload, options = {}) =>
+      spawnWith(keys, topic, options.name, (key) => make(key, topic, payload, options))
+    this.enqueue = async (topic, payload, options = {}) =>
+      make(keys.next('enqueue', topic, options.name), topic, payload, options)
+    const settled = async (children: unknown, method: string) =>
+      call('settled', await spawnedChildren(children, method))
+    const all = async (children: unknown) => valuesOf(await settled(children, 'all'))
+    this.all = ((children: unknown) => unawaited(all(children))) as JobContext['all']
+    this.allSettled = ((children: unknown) =>
+      unawaited(settled(children, 'allSettled'))) as JobContext['allSettled']
+  }
+
+  /** From the end of the handler on, the run is over. */
+  async during(handle: () => unknown): Promise<unknown> {
+    try {
+      return await handle()
+    } finally {
+      this.#isOver = true
+      await this.release()
+    }
+  }
+
+  release(): Promise<void> {
+    return this.#held.run((error) => this.log.error('a function given to ctx.defer failed', { error }))
   }
 
   abort(reason: OncueError): void {

@@ -32,7 +32,7 @@ export class Isolates {
     const kind = JSON.stringify([memoryMb, env.toSorted()])
     const idle = this.#idle.get(kind) ?? []
     this.#idle.set(kind, idle)
-    const child = this.#takeAlive(idle) ?? new IsolateProcess(this.#modules, isolation)
+    const child = this.#takeAlive(idle) ?? new IsolateProcess(this.#modules, isolation, this.#runtime)
     this.#processes.add(child)
     const reuse = () => {
       if (child.isAlive) idle.push(child)
@@ -44,7 +44,7 @@ export class Isolates {
   }
 
   async close(): Promise<void> {
-    await Promise.all([...this.#processes].map((child) => child.stop(this.#runtime)))
+    await Promise.all([...this.#processes].map((child) => child.stop()))
   }
 
   #takeAlive(idle: IsolateProcess[]): IsolateProcess | undefined {
@@ -69,6 +69,7 @@ interface Current {
 class IsolateProcess {
   readonly #process: ChildProcess
   readonly #memoryMb: number | undefined
+  readonly #runtime: Runtime
   readonly #closed: Promise<void>
   #isAlive = true
   #current: Current | undefined
@@ -76,7 +77,8 @@ class IsolateProcess {
   /** Its uncaught error. */
   #uncaught: Error | undefined
 
-  constructor(modules: readonly string[], { memoryMb, env = [] }: Isolation) {
+  constructor(modules: readonly string[], { memoryMb, env = [] }: Isolation, runtime: Runtime) {
+    this.#runtime = runtime
     const file = new URL(`./child${extname(import.meta.url)}`, import.meta.url)
     this.#memoryMb = memoryMb
     this.#process = fork(file, [JSON.stringify(modules), String(process.pid)], {
@@ -126,13 +128,25 @@ class IsolateProcess {
   }
 
   /** Asks it to end, and kills it if it does not. Does not disconnect: 'close' is not emitted after that. */
-  async stop(runtime: Runtime): Promise<void> {
+  stop(): Promise<void> {
     this.#send({ kind: 'stop' })
+    return this.#end()
+  }
+
+  /** A run that ends by itself releases what it holds before. */
+  async #release(seq: number): Promise<void> {
+    if (!this.isAlive || this.#current?.seq !== seq) return
+    this.#isAlive = false
+    this.#send({ kind: 'release', seq })
+    await this.#end()
+  }
+
+  async #end(): Promise<void> {
     const kill = () => {
       this.kill()
       return this.#closed
     }
-    await withTimeout(this.#closed, STOP_MS, kill, runtime)
+    await withTimeout(this.#closed, STOP_MS, kill, this.#runtime)
   }
 
   #receive(message: FromChild): void {
@@ -143,7 +157,8 @@ class IsolateProcess {
     else if (message.kind === 'threw') current.reject(unpackError(message.error))
     else if (message.kind === 'call') void this.#perform(message.call, current.context, message)
     else if (message.method === 'progress') current.context.progress(message.args[0])
-    else if (message.method === 'unstored') receiveUnstored(current.context, message.args[0])
+    else if (message.method === 'hold') current.context.defer(() => this.#release(current.seq))
+    else if (message.method === 'unstored') receiveUnstored(current.context, ...message.args)
     else {
       const [level, text, fields] = message.args
       current.context.log[level](text, { ...fields })
@@ -190,9 +205,9 @@ class IsolateProcess {
   }
 }
 
-function receiveUnstored(context: RunContext, packed: PackedError): void {
+function receiveUnstored(context: RunContext, step: string, packed: PackedError): void {
   const error = unpackError(packed)
-  if (isOncueError(error)) context.unstored(error)
+  if (isOncueError(error)) context.durable.unstored(step, error)
 }
 
 const CALLS: {
@@ -200,10 +215,16 @@ const CALLS: {
 } = {
   checkpoint: (context, cursor) => context.checkpoint(cursor),
   emit: (context, type, data) => context.emit(type, data),
-  spawn: (context, topic, payload, options) => context.spawn(topic, payload, options),
-  enqueue: (context, topic, payload, options) => context.enqueue(topic, payload, options),
-  keep: (context, event) => context.keep(event),
-  events: (context, afterVersion) => context.events(afterVersion),
+  make: (context, key, topic, payload, options) => context.make(key, topic, payload, options),
+  settled: (context, children) => context.durable.settled(children),
+  beginStep: (context, name) => context.durable.begin(name),
+  finishStep: (context, name, result) => context.durable.finish(name, result),
+  failStep: (context, name, error) => context.durable.fail(name, unpackError(error)),
+  pauseStep: (context, name, attempt, delayMs) => context.durable.pause(name, attempt, delayMs),
+  sleep: (context, name, until) => context.durable.sleep(name, until),
+  since: (context, change) => context.durable.since(change),
+  receive: (context, name, options) => context.durable.receive(name, options),
+  ask: (context, name, request, refused) => context.durable.ask(name, request, refused),
 }
 
 /** Flags that a child must not inherit and whose argument may be a word of its own: code to run, and files of secrets. */

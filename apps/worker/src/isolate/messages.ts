@@ -1,11 +1,15 @@
-import type { ErrorCode, JobLog } from '@oncue/core'
-import type { ClaimedJob, JobEvent, NewEvent } from '@oncue/db'
+import type { ErrorCode, JobLog, SettledChild } from '@oncue/core'
+import type { ClaimedJob } from '@oncue/db'
+import type { AskRequest, GivenAnswer, RefusedAnswer } from '../run/ask.ts'
+import type { ChildRef } from '../run/durable/spawn-calls.ts'
 import type { PackedError } from './packed-error.ts'
 
 /** `seq` numbers the runs of a child, so that a late message of one run is not taken for the next one's. */
 export type ToChild =
   | { readonly kind: 'start'; readonly seq: number; readonly job: ClaimedJob }
   | { readonly kind: 'abort'; readonly seq: number; readonly code: ErrorCode; readonly message: string }
+  /** The run is suspended: release what it holds, and end. */
+  | { readonly kind: 'release'; readonly seq: number }
   | { readonly kind: 'stop' }
   | { readonly kind: 'result'; readonly call: number; readonly value: unknown }
   | { readonly kind: 'error'; readonly call: number; readonly error: PackedError }
@@ -22,16 +26,26 @@ export type FromChild =
 export type Told =
   | { readonly method: 'log'; readonly args: readonly [level: keyof JobLog, message: string, fields: object] }
   | { readonly method: 'progress'; readonly args: readonly [value: unknown] }
-  | { readonly method: 'unstored'; readonly args: readonly [error: PackedError] }
+  | { readonly method: 'unstored'; readonly args: readonly [name: string, error: PackedError] }
+  /** The run holds something that is to be released when it is suspended. */
+  | { readonly method: 'hold'; readonly args: readonly [] }
 
 /** The methods of the context that return something, and what its steps need. */
 export interface Calls {
   checkpoint(cursor: unknown): Promise<void>
   emit(type: string, data: unknown): Promise<void>
-  spawn(topic: string, payload: unknown, options: object | undefined): Promise<string>
-  enqueue(topic: string, payload: unknown, options: object | undefined): Promise<string>
-  keep(event: NewEvent): Promise<void>
-  events(afterVersion: number): Promise<JobEvent[]>
+  /** A job, as a child or not, by the key of the call. */
+  make(key: string, topic: string, payload: unknown, options: object): Promise<string>
+  settled(children: readonly ChildRef[]): Promise<SettledChild[]>
+  beginStep(name: string): Promise<{ readonly result: unknown } | { readonly attempts: number }>
+  /** JSON text. */
+  finishStep(name: string, result: string | undefined): Promise<unknown>
+  failStep(name: string, error: PackedError): Promise<void>
+  pauseStep(name: string, attempt: number, delayMs: number): Promise<void>
+  sleep(name: string, until: number | string | Date): Promise<void>
+  since(change: string): Promise<boolean>
+  receive(name: string, options: object | undefined): Promise<unknown>
+  ask(name: string, request: AskRequest, refused: RefusedAnswer | undefined): Promise<GivenAnswer>
 }
 
 export type Called = {

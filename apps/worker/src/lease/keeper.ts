@@ -21,9 +21,13 @@ export interface Claim {
 
 export function toClaim(owned: readonly OwnedRun[]): Claim {
   const numbers = new Int32Array(4 * owned.length)
-  owned.forEach(({ job, position, generation }, n) => {
-    numbers.set([job.run, job.timeoutMs, position, generation], 4 * n)
-  })
+  let n = 0
+  for (const { job, position, generation } of owned) {
+    numbers[n++] = job.run
+    numbers[n++] = job.timeoutMs
+    numbers[n++] = position
+    numbers[n++] = generation
+  }
   return { ids: owned.map(({ job }) => job.id).join(''), numbers }
 }
 

@@ -80,7 +80,11 @@ const OUTCOMES = {
   retry: 'retried',
   snooze: 'snoozed',
   release: 'released',
-} as const satisfies Record<Settlement['kind'], FinishedStatus | 'retried' | 'snoozed' | 'released'>
+  suspend: 'suspended',
+} as const satisfies Record<
+  Settlement['kind'],
+  FinishedStatus | 'retried' | 'snoozed' | 'released' | 'suspended'
+>
 
 type Reading = {
   readonly type: 'gauge' | 'counter'

@@ -9,14 +9,14 @@ export function fieldsOf({ id, topic, run }: ClaimedJob): { job: string; topic: 
 
 /** Logs an end that was written: failures loudly, everything else at `debug`. */
 export function reportEnd(log: Logger, job: ClaimedJob, settlement: Settlement): void {
-  const fields = fieldsOf(job)
+  const { id, topic, run } = job
   if (settlement.kind === 'fail') {
-    log.error({ ...fields, error: settlement.error }, 'job failed permanently')
+    log.error({ job: id, topic, run, error: settlement.error }, 'job failed permanently')
   } else if (settlement.kind === 'retry') {
     const { error, delayMs } = settlement
-    log.warn({ ...fields, error, delayMs }, 'run failed; will retry')
+    log.warn({ job: id, topic, run, error, delayMs }, 'run failed; will retry')
   } else {
-    log.debug({ ...fields, outcome: settlement.kind }, 'run ended')
+    log.debug({ job: id, topic, run, outcome: settlement.kind }, 'run ended')
   }
 }
 

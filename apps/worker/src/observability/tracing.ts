@@ -73,10 +73,10 @@ function attributesOf(job: RunningJob, ctx: JobContext) {
   }
 }
 
-/** The handler asked for a snooze or a cancel: that is no error. */
+/** The handler asked for a snooze or a cancel, or waits: that is no error. */
 function recordEnd(span: Span, error: unknown, topic: string): void {
   const signal = signalOf(error)?.kind
-  if (signal === 'snooze' || signal === 'cancel') {
+  if (signal === 'snooze' || signal === 'cancel' || signal === 'suspend') {
     span.setAttribute('oncue.signal', signal)
     return
   }

@@ -1,19 +1,28 @@
 import {
-  type EnqueueOptions,
   type JobContext,
+  type JobDefinition,
   type JobId,
   type JobLog,
+  LIMITS,
   OncueError,
   prepareJob,
   type RunningJob,
+  type SpawnOptions,
 } from '@oncue/core'
-import { encodeJson, type Registry } from '@oncue/core/internal'
-import { type ClaimedJob, encodeEvents, type JobEvent, type NewEvent, type Store } from '@oncue/db'
-import type { Logger } from '@oncue/runtime'
+import { encodeJson, encodeProgress, parseResult, type Registry, utf8Length } from '@oncue/core/internal'
+import { type ClaimedJob, encodeEvents, type NewEvent, type Store, type SuspendedWait } from '@oncue/db'
+import type { Logger, Runtime } from '@oncue/runtime'
 import { currentTraceparent } from '../observability/tracing.ts'
+import type { AbortReason } from './abort.ts'
+import { toAbortError } from './abort.ts'
+import { createAsk } from './ask.ts'
+import { Deferred } from './deferred.ts'
+import { Durable } from './durable/durable.ts'
+import { hashOf, SpawnKeys, spawnedChildren, spawnWith, valuesOf } from './durable/spawn-calls.ts'
 import type { JobEvents, RunEvents } from './job-events.ts'
 import { createJobLog } from './job-log.ts'
-import { createSteps } from './steps.ts'
+import type { OutcomeRecorder } from './outcome-recorder.ts'
+import { createStep } from './steps.ts'
 import { unawaited } from './unawaited.ts'
 
 /** What the contexts of all runs share. */
@@ -21,7 +30,9 @@ export interface Surroundings {
   readonly store: Store
   readonly registry: Registry
   readonly events: JobEvents
+  readonly recorder: OutcomeRecorder
   readonly log: Logger
+  readonly runtime: Runtime
 }
 
 /** A run as its context sees it. */
@@ -30,9 +41,12 @@ export interface RunView {
   readonly signal: AbortSignal
   /** Ended, abandoned or lost: nothing may be written any more. */
   readonly isOver: boolean
+  readonly aborted: AbortReason | null
+  readonly isIsolated: boolean
   lose(): void
   /** A step has run and its result cannot be stored: the job must not be retried. */
   refuseRepeat(error: OncueError): void
+  suspend(waits: readonly SuspendedWait[], progressed: boolean): void
 }
 
 /** Event types that only Oncue writes: a handler must not forge them. */
@@ -43,6 +57,7 @@ const OWN_EVENTS = new Set([
   'run_crashed',
   'run_snoozed',
   'run_interrupted',
+  'run_suspended',
   'replaced',
   'requeued',
   'cancelled',
@@ -60,11 +75,17 @@ export class RunContext implements JobContext {
   #events: RunEvents | undefined
   #log: JobLog | undefined
   #step: JobContext['step'] | undefined
+  #durable: Durable | undefined
+  #deferred: Deferred | undefined
+  readonly #definition: JobDefinition
+  #inFlight = 0
+  #spawnKeys: SpawnKeys | undefined
 
-  constructor(job: RunningJob, run: RunView, around: Surroundings) {
+  constructor(job: RunningJob, run: RunView, around: Surroundings, definition: JobDefinition) {
     this.job = job
     this.#run = run
     this.#around = around
+    this.#definition = definition
   }
 
   get attempt(): number {
@@ -80,34 +101,127 @@ export class RunContext implements JobContext {
     const { id, topic, run } = this.job
     const log = this.#around.log.child({ job: id, topic, run })
     // After the end a timer of the handler may still log: that goes to the worker's log only.
-    this.#log = createJobLog(log, (event) => this.#run.isOver || this.#ownEvents.event(event))
+    const keep = (event: NewEvent) => this.#run.isOver || this.#ownEvents.event(event)
+    this.#log = createJobLog(log, keep, () => this.#isMuted)
     return this.#log
   }
 
   get progress(): JobContext['progress'] {
     return (value) => {
-      const text = encodeJson(value, 'progress')
-      if (!this.#run.isOver) this.#ownEvents.progress(text)
+      const text = encodeProgress(this.#definition.progress, value, this.job.topic)
+      if (!this.#run.isOver && !this.#isMuted) this.#ownEvents.progress(text)
     }
   }
 
   get step(): JobContext['step'] {
-    this.#step ??= createSteps(
-      this.job,
-      (version) => this.events(version),
-      (event) => this.keep(event),
-      (error) => this.unstored(error),
-    )
-    const step = this.#step
-    return async (name, work) => {
+    this.#step ??= createStep(this.durable, this.#around.runtime)
+    return this.#step
+  }
+
+  get sleep(): JobContext['sleep'] {
+    return (name, until) => unawaited(this.durable.sleep(name, until))
+  }
+
+  get since(): JobContext['since'] {
+    return (change) => unawaited(this.durable.since(change))
+  }
+
+  get receive(): JobContext['receive'] {
+    // The schema of the signal has made the value; the compiler cannot infer that.
+    const receive = (name: string, options?: { readonly timeout?: unknown }) =>
+      unawaited(this.durable.receive(name, options))
+    return receive as JobContext['receive']
+  }
+
+  get ask(): JobContext['ask'] {
+    return createAsk((...question) => this.durable.ask(...question), this.job.topic)
+  }
+
+  /** What the run remembers and waits for; also for the calls of a child process. */
+  get durable(): Durable {
+    this.#durable ??= this.#createDurable()
+    return this.#durable
+  }
+
+  #createDurable(): Durable {
+    const run = this.#run
+    const inFlight = () => this.#inFlight
+    const view = {
+      job: run.job,
+      get signal() {
+        return run.signal
+      },
+      get aborted() {
+        return run.aborted
+      },
+      get isIsolated() {
+        return run.isIsolated
+      },
+      get inFlight() {
+        return inFlight()
+      },
+      lose: () => run.lose(),
+      refuseRepeat: (error: OncueError) => run.refuseRepeat(error),
+      suspend: (waits: readonly SuspendedWait[], progressed: boolean) => run.suspend(waits, progressed),
+    }
+    const durable = new Durable(view, {
+      ...this.#around,
+      definition: this.#definition,
+      parseResult: (topic, result) => {
+        const definition = this.#around.registry.get(topic)?.definition
+        return definition ? parseResult(definition.output, result, topic) : result
+      },
+      onStep: (name, text) => this.#tellStep(name, text),
+    })
+    if (run.isOver) durable.close()
+    else if (run.aborted === 'shutdown') durable.hurry()
+    return durable
+  }
+
+  #tellStep(name: string, text: string | undefined): void {
+    if (this.#run.isOver) return
+    const isShown = text !== undefined && utf8Length(text) <= LIMITS.inlineBytes
+    const data = { name, ...(isShown && { result: JSON.parse(text) as unknown }) }
+    this.#ownEvents.event({ type: 'step_finished', data })
+  }
+
+  get defer(): JobContext['defer'] {
+    return (release) => {
       this.#assertMine()
-      return step(name, work)
+      this.#deferred ??= new Deferred()
+      this.#deferred.add(release)
     }
   }
 
-  /** Also called for the steps of a child process. */
-  unstored(error: OncueError): void {
-    this.#run.refuseRepeat(error)
+  /** What the handler holds; undefined for nearly every run. */
+  get held(): Deferred | undefined {
+    return this.#deferred
+  }
+
+  abortWaits(reason: AbortReason): void {
+    if (reason === 'shutdown') this.#durable?.hurry()
+    else this.#durable?.abort(toAbortError(reason, this.job))
+  }
+
+  closeWaits(): void {
+    this.#durable?.close()
+  }
+
+  /** A resume that repeats what earlier runs did, and has not come to something new: they have told it. */
+  get #isMuted(): boolean {
+    return this.#run.job.waits !== null && (this.#durable?.isReplaying ?? true)
+  }
+
+  /** While it is under way, the run is not suspended. */
+  async #inFlightWhile<T>(work: () => Promise<T>): Promise<T> {
+    this.#inFlight += 1
+    this.#durable?.stir()
+    try {
+      return await work()
+    } finally {
+      this.#inFlight -= 1
+      this.#durable?.stir()
+    }
   }
 
   get checkpoint(): JobContext['checkpoint'] {
@@ -119,28 +233,37 @@ export class RunContext implements JobContext {
   }
 
   get spawn(): JobContext['spawn'] {
-    return (topic, payload, options) => this.#enqueue(topic, payload, { ...options, parentId: this.job.id })
+    return (topic, payload, options = {}) =>
+      spawnWith(this.#keys, topic, options.name, (key) => this.make(key, topic, payload, options))
+  }
+
+  get all(): JobContext['all'] {
+    // The schemas of the children have made the values; the compiler cannot infer that.
+    const all = (children: unknown) => unawaited(this.#all(children))
+    return all as JobContext['all']
+  }
+
+  get allSettled(): JobContext['allSettled'] {
+    const settled = (children: unknown) => unawaited(this.#allSettled(children))
+    return settled as JobContext['allSettled']
   }
 
   get enqueue(): JobContext['enqueue'] {
-    return (topic, payload, options) => this.#enqueue(topic, payload, { ...options, parentId: undefined })
+    return async (topic, payload, options = {}) =>
+      this.make(this.#keys.next('enqueue', topic, options.name), topic, payload, options)
   }
 
-  /** Writes an event of the run; for emit and steps. */
-  async keep(event: NewEvent): Promise<void> {
+  async #keep(event: NewEvent): Promise<void> {
     this.#assertMine()
     this.#ownEvents.event(event)
     await this.#ownEvents.written()
   }
 
-  /** A page of the events of the job. */
-  events(afterVersion: number): Promise<JobEvent[]> {
-    return this.#around.store.events.list(this.job.id, { afterVersion })
-  }
-
-  /** Events not written yet; undefined for nearly every run, which then ends without waiting. */
-  get unwritten(): RunEvents | undefined {
-    return this.#events?.isSettled === false ? this.#events : undefined
+  /** Until events and jobs are written; undefined for nearly every run, which then ends without waiting. */
+  get unwritten(): Promise<unknown> | undefined {
+    const events = this.#events?.isSettled === false ? this.#events.written() : undefined
+    const spawning = this.#durable?.spawning
+    return events || spawning ? Promise.allSettled([events, spawning]) : undefined
   }
 
   get #ownEvents(): RunEvents {
@@ -150,7 +273,8 @@ export class RunContext implements JobContext {
 
   async #checkpoint(cursor: unknown): Promise<void> {
     this.#assertMine()
-    await this.#ownEvents.cursor(encodeJson(cursor, 'cursor'))
+    const text = encodeJson(cursor, 'cursor')
+    if (!this.#isMuted) await this.#inFlightWhile(() => this.#ownEvents.cursor(text))
   }
 
   async #emit(type: string, data: unknown): Promise<void> {
@@ -159,16 +283,33 @@ export class RunContext implements JobContext {
       throw new OncueError('INVALID_INPUT', `events of type "${type}" are reserved for Oncue`)
     }
     const [event] = encodeEvents([{ type, data }])
-    await this.keep({ type, data: event?.data == null ? undefined : JSON.parse(event.data) })
+    if (this.#isMuted) return
+    const kept = { type, data: event?.data == null ? undefined : JSON.parse(event.data) }
+    await this.#inFlightWhile(() => this.#keep(kept))
   }
 
-  async #enqueue(topic: string, payload: unknown, options: EnqueueOptions): Promise<JobId> {
-    this.#assertMine()
-    const { store, registry } = this.#around
-    const trace = options.trace ?? currentTraceparent() ?? this.job.trace ?? undefined
-    const prepared = prepareJob(topic, payload, { ...options, trace }, registry.get(topic)?.definition)
-    const [id] = await store.enqueue([prepared])
-    return id ?? prepared.id
+  async #all(children: unknown): Promise<unknown[]> {
+    return valuesOf(await this.durable.settled(await spawnedChildren(children, 'all')))
+  }
+
+  async #allSettled(children: unknown): Promise<unknown[]> {
+    return this.durable.settled(await spawnedChildren(children, 'allSettled'))
+  }
+
+  get #keys(): SpawnKeys {
+    this.#spawnKeys ??= new SpawnKeys()
+    return this.#spawnKeys
+  }
+
+  /** Makes a job, as a child or not, once for all runs. `key` of a call in a child process. */
+  async make(key: string, topic: string, payload: unknown, options: SpawnOptions): Promise<JobId> {
+    const { name: _, onParentCancel = 'cancel', ...enqueue } = options
+    const isChild = key.startsWith('spawn:')
+    const trace = enqueue.trace ?? currentTraceparent() ?? this.job.trace ?? undefined
+    const given = { ...enqueue, trace, parentId: isChild ? this.job.id : undefined }
+    const job = prepareJob(topic, payload, given, this.#around.registry.get(topic)?.definition)
+    const child = isChild ? { cancels: onParentCancel === 'cancel' } : undefined
+    return this.durable.spawn({ key, hash: hashOf(topic, job.payload), job, child })
   }
 
   #assertMine(): void {

@@ -5,14 +5,16 @@ import { type Logger, type Runtime, systemRuntime } from '@oncue/runtime'
 import { Isolates } from '../isolate/isolates.ts'
 import { JobEvents } from './job-events.ts'
 import { compose, type Middleware } from './middleware.ts'
+import { OutcomeRecorder } from './outcome-recorder.ts'
 import { type Ending, JobRun, type OnEnd, type Run } from './run.ts'
+import { Timeouts } from './timeouts.ts'
 
 export type { AbortReason } from './abort.ts'
 export type { Ending, Run } from './run.ts'
 
 export interface Executor {
-  /** Starts a job at once. Called tens of thousands of times a second. */
-  start(job: ClaimedJob, onEnd?: OnEnd): Run
+  /** Starts a job at once. Called tens of thousands of times a second. `startedAt`: now, by the monotonic clock. */
+  start(job: ClaimedJob, onEnd?: OnEnd, startedAt?: number): Run
   /** Writes the events that are left and ends child processes. */
   close(): Promise<void>
 }
@@ -37,16 +39,26 @@ export interface ExecutorOptions {
 export function createExecutor(options: ExecutorOptions): Executor {
   const { store, worker, registry, log, middleware, runtime = systemRuntime } = options
   const events = new JobEvents({ store, worker, log, runtime })
+  const recorder = new OutcomeRecorder({ store, worker, log, runtime })
   const isolates = options.inline ? undefined : createIsolates(registry, options.modules, runtime)
-  const surroundings = { ...options, runtime, events, isolates, call: compose(middleware) }
+  const surroundings = {
+    ...options,
+    runtime,
+    events,
+    recorder,
+    isolates,
+    timeouts: new Timeouts(runtime),
+    call: compose(middleware),
+    hasMiddleware: middleware.length > 0,
+  }
   return {
-    start(job, onEnd) {
+    start(job, onEnd, startedAt = runtime.monotonic()) {
       const worker = registry.get(job.topic)
       if (!worker) return unknownTopic(job, log, onEnd)
-      return new JobRun(job, worker, surroundings, onEnd)
+      return new JobRun(job, worker, surroundings, startedAt, onEnd)
     },
     async close() {
-      await Promise.all([events.close(), isolates?.close()])
+      await Promise.all([events.close(), recorder.close(), isolates?.close()])
     },
   }
 }
@@ -73,5 +85,5 @@ function unknownTopic(job: ClaimedJob, log: Logger, onEnd: OnEnd | undefined): R
   const ended = Promise.resolve<Ending>({ settlement: { id, run, kind: 'release' }, abandoned: false })
   // Not before the caller has the run.
   if (onEnd) void ended.then(onEnd)
-  return { job, abort() {}, ended }
+  return { job, abort() {}, die() {}, ended }
 }

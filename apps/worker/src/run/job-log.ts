@@ -12,9 +12,14 @@ const FIELD_BYTES = 4_096
 const FIELDS_BYTES = 16_384
 
 /** Writes lines to the worker's log and stores them with the job. Logging never makes a job fail. */
-export function createJobLog(log: Logger, keep: (event: NewEvent) => void): JobLog {
+export function createJobLog(
+  log: Logger,
+  keep: (event: NewEvent) => void,
+  isMuted: () => boolean = () => false,
+): JobLog {
   let lines = 0
   const write = (level: keyof JobLog) => (message: string, fields?: object) => {
+    if (isMuted()) return
     const text = truncateUtf8(cleanText(toText(message)), MESSAGE_BYTES)
     const plain = toPlainFields(fields)
     log[level](plain ?? {}, text)

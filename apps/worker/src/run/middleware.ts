@@ -10,7 +10,7 @@ type Call = (job: RunningJob, ctx: JobContext, handler: () => unknown) => Promis
 
 /** The first of the list is the outermost. */
 export function compose(middleware: readonly Middleware[]): Call {
-  if (middleware.length === 0) return async (_job, _ctx, handler) => handler()
+  if (middleware.length === 0) return (_job, _ctx, handler) => promised(handler)
   return (job, ctx, handler) => {
     const from = async (depth: number): Promise<unknown> => {
       const current = middleware[depth]
@@ -23,5 +23,14 @@ export function compose(middleware: readonly Middleware[]): Call {
       })
     }
     return from(0)
+  }
+}
+
+/** As an `async` function would, but with the promise that a handler returns instead of another that follows it. */
+function promised(handler: () => unknown): Promise<unknown> {
+  try {
+    return Promise.resolve(handler())
+  } catch (error) {
+    return Promise.reject(error)
   }
 }

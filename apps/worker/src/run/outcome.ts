@@ -6,8 +6,15 @@ import {
   type RetryPolicy,
   retryDelayMs,
 } from '@oncue/core'
-import { describeError, encodeJson, isRetriedKind, parseResult, signalOf } from '@oncue/core/internal'
-import type { ClaimedJob, Settlement } from '@oncue/db'
+import {
+  acceptsAnything,
+  describeError,
+  encodeJson,
+  isRetriedKind,
+  parseResult,
+  signalOf,
+} from '@oncue/core/internal'
+import type { ClaimedJob, Settlement, SuspendedWait } from '@oncue/db'
 import { type AbortReason, isAbort, toAbortError } from './abort.ts'
 
 /** Every way in which a run can end. */
@@ -16,6 +23,8 @@ export type End =
   | { readonly how: 'threw'; readonly error: unknown }
   /** The payload does not fit its schema: the handler was not called. */
   | { readonly how: 'unfit'; readonly error: unknown }
+  /** It waits outside of the worker. */
+  | { readonly how: 'suspended'; readonly waits: readonly SuspendedWait[]; readonly progressed: boolean }
   /** Aborted, and did not end. */
   | { readonly how: 'ignored'; readonly note: string }
 
@@ -36,9 +45,10 @@ export function settlementOf(end: End, situation: Situation): Settlement | null 
   const { unstored } = situation
   const settlement = tryToDecide(end, situation)
   // Whatever the handler threw: another run would repeat the effect of the step.
-  const repeats = settlement.kind === 'retry' || settlement.kind === 'snooze' || settlement.kind === 'release'
-  return unstored && repeats ? failed(unstored, situation) : settlement
+  return unstored && REPEATS.has(settlement.kind) ? failed(unstored, situation) : settlement
 }
+
+const REPEATS: ReadonlySet<Settlement['kind']> = new Set(['retry', 'snooze', 'release', 'suspend'])
 
 function tryToDecide(end: End, situation: Situation): Settlement {
   try {
@@ -57,6 +67,10 @@ function decide(end: End, situation: Situation): Settlement {
       return threw(end.error, situation)
     case 'unfit':
       return failed(end.error, situation)
+    case 'suspended': {
+      const { id, run } = situation.job
+      return { id, run, kind: 'suspend', waits: end.waits, progressed: end.progressed }
+    }
     case 'ignored':
       return aborted(situation, undefined, end.note)
   }
@@ -67,7 +81,7 @@ function returned(value: unknown, situation: Situation): Settlement {
   const { job, definition } = situation
   const { id, run, topic } = job
   // A job without `output` may return any JSON.
-  const isUnchecked = definition.output._zod.def.type === 'unknown'
+  const isUnchecked = acceptsAnything(definition.output)
   if (value === undefined && isUnchecked) return { id, run, kind: 'complete' }
   try {
     const result = encodeJson(value, 'result')

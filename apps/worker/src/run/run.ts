@@ -1,18 +1,22 @@
-import type { JobContext, OncueError, RetryPolicy, RunningJob, Worker } from '@oncue/core'
-import { parsePayload } from '@oncue/core/internal'
-import type { ClaimedJob, Settlement } from '@oncue/db'
-import type { Runtime, Timer } from '@oncue/runtime'
+import { type JobContext, OncueError, type RetryPolicy, type RunningJob, type Worker } from '@oncue/core'
+import { asSignal, parsePayload } from '@oncue/core/internal'
+import type { ClaimedJob, Settlement, SuspendedWait } from '@oncue/db'
+import { type Runtime, type Timer, withTimeout } from '@oncue/runtime'
 import type { Isolated, Isolates } from '../isolate/isolates.ts'
 import { fieldsOf } from '../observability/report.ts'
 import { type AbortReason, toAbortError } from './abort.ts'
 import { RunContext, type RunView, type Surroundings } from './context.ts'
+import type { Deferred } from './deferred.ts'
 import { type End, settlementOf } from './outcome.ts'
+import type { Timed, Timeouts } from './timeouts.ts'
 
 /** One job from its claim to its outcome. */
 export interface Run {
   readonly job: ClaimedJob
   /** Aborts ctx.signal. The first reason counts, except that `lost` overrides any other. */
   abort(reason: AbortReason): void
+  /** For tests: ends as if its process had died. Its handler's frame is dropped, and nothing is settled. */
+  die(): void
   /** Resolves once, never rejects. Made on first use: a worker listens by `OnEnd`. */
   readonly ended: Promise<Ending>
 }
@@ -33,19 +37,23 @@ export interface RunSurroundings extends Surroundings {
   readonly call: (job: RunningJob, ctx: JobContext, handler: () => unknown) => Promise<unknown>
   readonly retry: RetryPolicy | null
   readonly abandonMs: number
+  readonly timeouts: Timeouts
+  /** There is middleware, which must learn that a run is suspended. */
+  readonly hasMiddleware: boolean
   /** Undefined: every topic runs in this process. */
   readonly isolates: Isolates | undefined
   readonly runtime: Runtime
 }
 
 /** Starts when it is made. */
-export class JobRun implements Run, RunView {
+export class JobRun implements Run, RunView, Timed {
   readonly job: ClaimedJob
   readonly #onEnd: OnEnd | undefined
   readonly #worker: Worker
   readonly #around: RunSurroundings
   readonly #context: RunContext
-  readonly #timeout: Timer
+  readonly #startedAt: number
+  #timeout: Timer | undefined
   #ending: Ending | undefined
   #ended: Promise<Ending> | undefined
   #resolve: OnEnd | undefined
@@ -60,13 +68,16 @@ export class JobRun implements Run, RunView {
   /** While it waits, after its end, for its events to be written. */
   #goOn: (() => void) | undefined
   #isHurried = false
+  /** Ends the wait of middleware for a handler that is suspended. */
+  #drop: ((error: unknown) => void) | undefined
 
-  constructor(job: ClaimedJob, worker: Worker, around: RunSurroundings, onEnd?: OnEnd) {
+  constructor(job: ClaimedJob, worker: Worker, around: RunSurroundings, startedAt: number, onEnd?: OnEnd) {
     this.job = job
     this.#worker = worker
     this.#around = around
     this.#onEnd = onEnd
-    this.#timeout = around.runtime.after(job.timeoutMs, () => this.abort('timeout'))
+    this.#startedAt = startedAt
+    around.timeouts.watch(this)
 
     let payload = job.payload
     let unfit: { readonly error: unknown } | undefined
@@ -76,20 +87,36 @@ export class JobRun implements Run, RunView {
       unfit = { error }
     }
     const running: RunningJob = { ...job, payload }
-    const context = new RunContext(running, this, around)
+    const context = new RunContext(running, this, around, worker.definition)
     this.#context = context
     const handle = () => {
       // Thrown here so that middleware sees it like any other failure.
       if (unfit) throw unfit.error
-      const { isolate } = worker.definition
-      if (!isolate || !around.isolates) return worker.handler(running, context)
-      this.#isolated = around.isolates.start(job, context, isolate)
-      return this.#isolated.result
+      const value = this.#start(running, context)
+      if (!around.hasMiddleware) return value
+      return new Promise((resolve, reject) => {
+        this.#drop = reject
+        Promise.resolve(value).then(resolve, reject)
+      })
     }
     around.call(running, context, handle).then(
       (value) => this.#end({ how: 'returned', value }),
       (error) => this.#end({ how: unfit && unfit.error === error ? 'unfit' : 'threw', error }),
     )
+  }
+
+  #start(running: RunningJob, context: RunContext): unknown {
+    const { handler, definition } = this.#worker
+    const { isolates } = this.#around
+    if (!definition.isolate || !isolates) return handler(running, context)
+    this.#isolated = isolates.start(this.job, context, definition.isolate)
+    return this.#isolated.result
+  }
+
+  startTimeout(now: number): void {
+    if (this.#isOver) return
+    const left = this.#startedAt + this.job.timeoutMs - now
+    this.#timeout = this.#around.runtime.after(left, () => this.abort('timeout'))
   }
 
   get ended(): Promise<Ending> {
@@ -113,14 +140,26 @@ export class JobRun implements Run, RunView {
     return this.#isOver || this.#aborted === 'lost'
   }
 
+  get aborted(): AbortReason | null {
+    return this.#aborted
+  }
+
+  get isIsolated(): boolean {
+    return this.#isolated !== undefined
+  }
+
   abort(reason: AbortReason): void {
     if (reason === 'shutdown') this.#hurry()
     if (this.#isOver && reason !== 'lost') return
     const isFirst = this.#aborted === null
     if (isFirst || reason === 'lost') this.#aborted = reason
-    if (!isFirst || this.#isOver) return
+    if (!isFirst || this.#isOver) {
+      if (reason === 'lost') this.#context.abortWaits(reason)
+      return
+    }
     const { runtime, abandonMs } = this.#around
     this.#patience = runtime.after(abandonMs, () => this.#abandon())
+    this.#context.abortWaits(reason)
     // Last: listeners run within this call and may end the run.
     this.#controller?.abort(toAbortError(reason, this.job))
   }
@@ -129,8 +168,25 @@ export class JobRun implements Run, RunView {
     this.abort('lost')
   }
 
+  die(): void {
+    this.#aborted = 'lost'
+    this.#end({ how: 'ignored', note: '' })
+  }
+
   refuseRepeat(error: OncueError): void {
     this.#unstored ??= error
+  }
+
+  /** The handler's frame is dropped: a later run repeats it up to here. */
+  suspend(waits: readonly SuspendedWait[], progressed: boolean): void {
+    if (this.#isOver) return
+    const error = new OncueError('JOB_SUSPENDED', 'the run was suspended until its wait is over')
+    this.#end({ how: 'suspended', waits, progressed })
+    // What it holds is released first, and ends it.
+    if (!this.#context.held) this.#isolated?.kill()
+    // Middleware ends its spans; what it returns is ignored, because the run has ended.
+    this.#drop?.(asSignal(error, { kind: 'suspend' }))
+    this.#controller?.abort(error)
   }
 
   #abandon(): void {
@@ -147,11 +203,30 @@ export class JobRun implements Run, RunView {
   #end(end: End): void {
     if (this.#isOver) return
     this.#isOver = true
+    this.#context.closeWaits()
     const { runtime } = this.#around
-    runtime.cancel(this.#timeout)
-    runtime.cancel(this.#patience)
-    const events = this.#context.unwritten
-    if (!events) {
+    if (this.#timeout) runtime.cancel(this.#timeout)
+    if (this.#patience) runtime.cancel(this.#patience)
+    if (this.#context.held) void this.#release(this.#context.held).then(() => this.#writeEvents(end))
+    else this.#writeEvents(end)
+  }
+
+  /** After this turn, in which the run may still have to abort its signal. */
+  async #release(held: Deferred): Promise<void> {
+    const { runtime, abandonMs, log } = this.#around
+    await null
+    const released = held.run((err) =>
+      log.error({ ...fieldsOf(this.job), err }, 'a function given to ctx.defer failed'),
+    )
+    const giveUp = () =>
+      log.warn({ ...fieldsOf(this.job), abandonMs }, 'functions given to ctx.defer took too long')
+    await withTimeout(released, abandonMs, giveUp, runtime)
+  }
+
+  #writeEvents(end: End): void {
+    const { runtime } = this.#around
+    const unwritten = this.#context.unwritten
+    if (!unwritten) {
       this.#settle(end)
       return
     }
@@ -163,7 +238,7 @@ export class JobRun implements Run, RunView {
     }
     this.#goOn = goOn
     // A failed write was logged; it does not keep the run from ending.
-    events.written().then(goOn, goOn)
+    unwritten.then(goOn, goOn)
     if (this.#isHurried) this.#hurry()
   }
 

@@ -1,65 +1,149 @@
-import { isOncueError, type JobContext, LIMITS, OncueError } from '@oncue/core'
-import { assertText, encodeJson } from '@oncue/core/internal'
-import type { JobEvent, NewEvent } from '@oncue/db'
+import { AsyncLocalStorage } from 'node:async_hooks'
+import {
+  isOncueError,
+  type JobContext,
+  LIMITS,
+  OncueError,
+  type RetryPolicy,
+  retryDelayMs,
+  type StepOptions,
+} from '@oncue/core'
+import { assertText, encodeJson, retryOptionsSchema, signalOf, toInputError } from '@oncue/core/internal'
+import { parseDuration, type Runtime } from '@oncue/runtime'
+import { createEach } from './each.ts'
+import { unawaitedAtEnd } from './unawaited.ts'
 
-const STEP_FINISHED = 'step_finished'
+/** What a step needs of its run: in an isolated process each is a call to the worker. */
+export interface StepRecord {
+  /**
+   * Claims the name for this run, and returns what an earlier run recorded: the result, or the attempts that failed.
+   * Throws a StepError for a failure that the handler had survived.
+   */
+  begin(name: string): Promise<{ readonly result: unknown } | { readonly attempts: number }>
+  /** Records the result, as JSON text, and returns it. */
+  finish(name: string, text: string | undefined): Promise<unknown>
+  /** Its last attempt failed. Recorded if the handler survives it. Resolves when the handler may hear of it. */
+  fail(name: string, error: unknown): Promise<void>
+  /** Waits before the next attempt. */
+  pause(name: string, attempt: number, delayMs: number): Promise<void>
+  /** The step has run, and its result cannot be stored: the job must not be retried. */
+  unstored(name: string, error: OncueError): void
+  readonly signal: AbortSignal
+  /** Aborted or over. */
+  readonly isEnding: boolean
+}
 
-/**
- * `ctx.step` of one run. The result of a step is stored as an event of the job, where a later run finds it. Both runs
- * get it after a round trip through JSON: otherwise they would differ only after a crash. `onUnstored` is called if a
- * step has run and its result cannot be stored: another run would repeat its effect.
- */
-export function createSteps(
-  job: { readonly run: number },
-  eventsAfter: EventsAfter,
-  keep: (event: NewEvent) => Promise<void>,
-  onUnstored: (error: OncueError) => void,
-): JobContext['step'] {
-  const running = new Map<string, Promise<unknown>>()
-  let earlier: Promise<Map<string, unknown>> | undefined
+/** Whether code runs within a step. */
+const within = new AsyncLocalStorage<string>()
 
-  const run = async (name: string, work: () => unknown): Promise<unknown> => {
-    try {
-      earlier ??= job.run === 1 ? Promise.resolve(new Map()) : readSteps(eventsAfter)
-      const finished = await earlier.catch((error) => {
-        earlier = undefined
-        throw error
-      })
-      if (finished.has(name)) return finished.get(name)
-      return await store(name, await work())
-    } catch (error) {
-      // A step whose result cannot be stored must not run again in this run either.
-      if (!isOncueError(error) || !unstored.has(error)) running.delete(name)
-      throw error
+export function assertNotNested(call: string): void {
+  const step = within.getStore()
+  if (step === undefined) return
+  const message = `ctx.${call} was called within the step ${JSON.stringify(step)}`
+  throw new OncueError('NESTED_CALL', message)
+}
+
+/** A name that is the same in every run. */
+export function assertCallName(
+  name: unknown,
+  call: 'step' | 'sleep' | 'ask' | 'since' | 'spawn' | 'enqueue',
+): asserts name is string {
+  if (typeof name !== 'string' || name === '' || name.length > LIMITS.stepNameLength) {
+    const message = `ctx.${call} needs a name of 1 to ${LIMITS.stepNameLength} characters that is the same in every run`
+    throw new OncueError('INVALID_INPUT', message)
+  }
+  assertText(name, `the name of ctx.${call}`)
+}
+
+/** Milliseconds of a duration. */
+export function toMilliseconds(duration: unknown, what: string): number {
+  const ms = typeof duration === 'string' ? parseDuration(duration) : duration
+  if (typeof ms === 'number' && ms >= 0 && ms <= LIMITS.delayMs) return Math.round(ms)
+  const message = `${what} must be milliseconds or a text such as 30s, 5m, 2h or 7d, up to ten years`
+  throw new OncueError('INVALID_INPUT', message)
+}
+
+type Work = (signal: AbortSignal) => unknown
+
+/** `ctx.step`. Both the run that makes a result and later ones get it after a round trip through JSON. */
+export function createStep(record: StepRecord, runtime: Runtime): JobContext['step'] {
+  const step = async (name: string, work: Work, options: StepOptions = {}): Promise<unknown> => {
+    assertNotNested('step')
+    assertCallName(name, 'step')
+    const { policy, max } = retryOf(options)
+    const timeoutMs =
+      options.timeout === undefined ? undefined : toMilliseconds(options.timeout, 'options.timeout')
+    const begun = await record.begin(name)
+    if ('result' in begun) return begun.result
+    for (let attempt = begun.attempts + 1; ; attempt++) {
+      let result: unknown
+      try {
+        result = await within.run(name, () => attemptOf(name, work, timeoutMs, record, runtime))
+      } catch (error) {
+        // What a handler asks for by throwing, and the end of the run, are no failures to be repeated.
+        if (attempt > max || signalOf(error) || record.signal.aborted) {
+          await record.fail(name, error)
+          throw error
+        }
+        await record.pause(name, attempt, retryDelayMs(policy, attempt)).catch(async (end) => {
+          await record.fail(name, end)
+          throw end
+        })
+        continue
+      }
+      return store(name, result, record)
     }
   }
+  const started = (...args: Parameters<typeof step>) => unawaitedAtEnd(step(...args), record)
+  const each = createEach(step)
+  const startedEach = (...args: Parameters<typeof each>) => unawaitedAtEnd(each(...args), record)
+  // The results are what the types say after their round trip; the compiler cannot infer that.
+  return Object.assign(started, { each: startedEach }) as JobContext['step']
+}
 
-  const unstored = new WeakSet<OncueError>()
-  const store = async (name: string, result: unknown): Promise<unknown> => {
-    try {
-      const kept = result === undefined ? undefined : (JSON.parse(encodeJson(result, 'result')) as unknown)
-      await keep({ type: STEP_FINISHED, data: { name, result: kept } })
-      return kept
-    } catch (cause) {
-      // A lost run no longer owns the job; an unreachable database says nothing about the result.
-      if (isOncueError(cause) && (cause.code === 'STALE_RUN' || cause.retryable)) throw cause
-      const error = cannotBeStored(name, cause)
-      unstored.add(error)
-      onUnstored(error)
-      throw error
-    }
+const DEFAULT_STEP_RETRIES = 3
+
+function retryOf({ retry }: StepOptions): { policy: RetryPolicy | null; max: number } {
+  if (retry === undefined) return { policy: null, max: 0 }
+  const parsed = retryOptionsSchema.safeParse(retry)
+  if (!parsed.success) throw toInputError(parsed.error, 'options.retry', retry)
+  const { max = DEFAULT_STEP_RETRIES, strategy = 'exponential', ...policy } = parsed.data
+  return { policy: { ...policy, strategy }, max }
+}
+
+function attemptOf(
+  name: string,
+  work: Work,
+  timeoutMs: number | undefined,
+  record: StepRecord,
+  runtime: Runtime,
+): unknown {
+  if (timeoutMs === undefined) return work.length > 0 ? work(record.signal) : (work as () => unknown)()
+  const controller = new AbortController()
+  return new Promise((resolve, reject) => {
+    const timer = runtime.after(timeoutMs, () => {
+      const message = `the step ${JSON.stringify(name)} took longer than ${timeoutMs} ms`
+      const error = new OncueError('STEP_TIMEOUT', message)
+      reject(error)
+      controller.abort(error)
+    })
+    const attempt = async () => work(AbortSignal.any([controller.signal, record.signal]))
+    attempt()
+      .finally(() => runtime.cancel(timer))
+      .then(resolve, reject)
+  })
+}
+
+async function store(name: string, result: unknown, record: StepRecord): Promise<unknown> {
+  try {
+    return await record.finish(name, result === undefined ? undefined : encodeJson(result, 'result'))
+  } catch (cause) {
+    // A lost run no longer owns the job; an unreachable database says nothing about the result.
+    if (isOncueError(cause) && (cause.code === 'STALE_RUN' || cause.retryable)) throw cause
+    const error = cannotBeStored(name, cause)
+    record.unstored(name, error)
+    throw error
   }
-
-  return ((name: string, work: () => unknown) => {
-    if (typeof name !== 'string' || name === '' || name.length > LIMITS.stepNameLength) {
-      const message = `ctx.step needs a name of 1 to ${LIMITS.stepNameLength} characters that is the same in every run`
-      throw new OncueError('INVALID_INPUT', message)
-    }
-    assertText(name, 'the name of a step')
-    const step = running.get(name) ?? run(name, work)
-    running.set(name, step)
-    return step
-  }) as JobContext['step']
 }
 
 function cannotBeStored(name: string, cause: unknown): OncueError {
@@ -70,24 +154,3 @@ function cannotBeStored(name: string, cause: unknown): OncueError {
 
 const HINT =
   'The step has run, so the job is not retried. Return a small plain value from the step, such as an id; undo or finish the work manually before you requeue the job.'
-
-/** Reads one page of the job's events; an empty page is the end. */
-type EventsAfter = (version: number) => Promise<JobEvent[]>
-
-async function readSteps(eventsAfter: EventsAfter): Promise<Map<string, unknown>> {
-  const finished = new Map<string, unknown>()
-  let afterVersion = 0
-  for (;;) {
-    const page = await eventsAfter(afterVersion)
-    for (const { type, data } of page) {
-      // It waited and got another payload: new work. One that names another job was replaced while it ran, and keeps its steps.
-      if (type === 'replaced' && data === null) finished.clear()
-      if (type !== STEP_FINISHED) continue
-      const { name, result } = data as { name: string; result?: unknown }
-      finished.set(name, result)
-    }
-    const last = page.at(-1)
-    if (!last) return finished
-    afterVersion = last.version
-  }
-}

@@ -1,0 +1,416 @@
+import {
+  type FailedChild,
+  type JobDefinition,
+  type JobError,
+  type JobId,
+  OncueError,
+  type Received,
+  type SettledChild,
+  StepError,
+} from '@oncue/core'
+import { describeError, parseSignal, signalSchema } from '@oncue/core/internal'
+import type {
+  Asking,
+  ClaimedJob,
+  EndedChildren,
+  NewOutcome,
+  NewSpawn,
+  Outcome,
+  Store,
+  SuspendedWait,
+} from '@oncue/db'
+import type { Runtime } from '@oncue/runtime'
+import { type AbortReason, isAbort } from '../abort.ts'
+import type { AskRequest, GivenAnswer, RefusedAnswer } from '../ask.ts'
+import type { OutcomeRecorder } from '../outcome-recorder.ts'
+import { assertCallName, assertNotNested, type StepRecord, toMilliseconds } from '../steps.ts'
+import { pauseKey } from './recorded.ts'
+import { Replay } from './replay.ts'
+import { type ChildRef, hashOf } from './spawn-calls.ts'
+import { Spawns } from './spawns.ts'
+import { QUIET_MS, Suspension, type WaitingRun } from './suspension.ts'
+
+/** A run as its waits see it. */
+export interface DurableRun extends WaitingRun {
+  readonly job: ClaimedJob
+  readonly signal: AbortSignal
+  readonly aborted: AbortReason | null
+  lose(): void
+  refuseRepeat(error: OncueError): void
+}
+
+export interface DurableOptions {
+  readonly store: Pick<Store, 'durable'>
+  readonly recorder: OutcomeRecorder
+  readonly runtime: Runtime
+  readonly definition: Pick<JobDefinition, 'signals'>
+  /** A result of a child, by the schema of its topic. */
+  readonly parseResult: (topic: string, result: unknown) => unknown
+  /** A step has finished: for the job's event stream. */
+  readonly onStep: (name: string, text: string | undefined) => void
+}
+
+/** Of the results of the children of one call. */
+const MAX_RESULT_BYTES = 16 * 2 ** 20
+const RESULT_PAGE = 500
+
+/** The steps, sleeps, receives and children of a run: `Replay` decides when each is answered, `Suspension` when the run leaves. */
+export class Durable implements StepRecord {
+  readonly #run: DurableRun
+  readonly #options: DurableOptions
+  readonly #replay: Replay
+  readonly #suspension: Suspension
+  readonly #spawns: Spawns
+  /** Calls that wait for children. */
+  #groups = 0
+  readonly #used = new Set<string>()
+  readonly #receives = new Map<string, { count: number; open: Promise<Received<unknown>> | undefined }>()
+  readonly #changes = new Map<string, Promise<boolean>>()
+  /** Steps whose work runs. */
+  readonly #running = new Set<string>()
+  #isReplaying: boolean
+  #isOver = false
+
+  constructor(run: DurableRun, options: DurableOptions) {
+    const { store, recorder, runtime } = options
+    this.#run = run
+    this.#options = options
+    this.#isReplaying = run.job.waits !== null
+    this.#replay = new Replay({
+      job: run.job,
+      store,
+      recorder,
+      runtime,
+      onAnswered: (key) => this.#suspension.forget(key),
+      onTold: () => this.#suspension.stir(),
+      isWorking: (calls) => this.#suspension.isWorking(calls),
+      lose: () => run.lose(),
+    })
+    this.#suspension = new Suspension(run, this.#replay, runtime)
+    this.#spawns = new Spawns({
+      job: run.job,
+      replay: this.#replay,
+      recorder,
+      runtime,
+      lose: () => run.lose(),
+    })
+  }
+
+  get signal(): AbortSignal {
+    return this.#run.signal
+  }
+
+  get isEnding(): boolean {
+    return this.#isOver || this.#run.aborted !== null
+  }
+
+  /** A resume that has only repeated what earlier runs did: its logs were written by them. */
+  get isReplaying(): boolean {
+    return this.#isReplaying
+  }
+
+  // --- steps
+
+  async begin(name: string): Promise<{ readonly result: unknown } | { readonly attempts: number }> {
+    const key = this.#claim(`step:${name}`, 'step', name)
+    return this.#calling(async () => {
+      await this.#loadFor(key)
+      const { recorded } = this.#replay
+      if (recorded.has(key)) {
+        this.#replay.skipPauses(name)
+        const { kind, data } = await this.#replay.ask(key)
+        if (kind === 'step_failed') throw new StepError(name, data as JobError)
+        return { result: (data as { result?: unknown }).result }
+      }
+      let attempts = 0
+      for (const attempt of recorded.pausesOf(name)) {
+        attempts = attempt
+        await this.#wait({ kind: 'timer', name, key: pauseKey(name, attempt) })
+      }
+      this.#goLive()
+      this.#running.add(name)
+      this.#suspension.beginStep()
+      return { attempts }
+    })
+  }
+
+  async finish(name: string, text: string | undefined): Promise<unknown> {
+    try {
+      this.#assertMine()
+      // An object, because a result that is null is not a result that is missing.
+      await this.#replay.record({
+        key: `step:${name}`,
+        kind: 'step',
+        data: text === undefined ? '{}' : `{"result":${text}}`,
+      })
+      this.#options.onStep(name, text)
+      return text === undefined ? undefined : JSON.parse(text)
+    } finally {
+      this.#endStep(name)
+    }
+  }
+
+  async fail(name: string, error: unknown): Promise<void> {
+    this.#endStep(name)
+    const { aborted } = this.#run
+    if (this.#isOver || (aborted && (aborted !== 'shutdown' || isAbort(error, aborted)))) return
+    const data = JSON.stringify(describeError(error, this.#run.job.topic))
+    const inTurn = this.#replay.fail({ key: `step:${name}`, kind: 'step_failed', data })
+    if (inTurn) await inTurn
+  }
+
+  async pause(name: string, attempt: number, delayMs: number): Promise<void> {
+    this.#assertMine()
+    if (delayMs <= QUIET_MS) return this.#sleepHere(delayMs)
+    await this.#suspension.pausing(() =>
+      this.#wait({ kind: 'timer', name, key: pauseKey(name, attempt), delayMs }),
+    )
+  }
+
+  unstored(name: string, error: OncueError): void {
+    this.#endStep(name)
+    this.#run.refuseRepeat(error)
+  }
+
+  #endStep(name: string): void {
+    if (this.#running.delete(name)) this.#suspension.endStep()
+  }
+
+  // --- waits
+
+  async sleep(name: string, until: unknown): Promise<void> {
+    assertNotNested('sleep')
+    assertCallName(name, 'sleep')
+    const moment = until instanceof Date ? until : undefined
+    if (moment && Number.isNaN(moment.getTime())) {
+      throw new OncueError('INVALID_DATE', `ctx.sleep(${JSON.stringify(name)}) got an invalid Date`)
+    }
+    const delayMs = moment ? undefined : toMilliseconds(until, 'the duration of ctx.sleep')
+    const key = this.#claim(`sleep:${name}`, 'sleep', name)
+    await this.#calling(async () => {
+      await this.#loadFor(key)
+      const { recorded } = this.#replay
+      const isShort = delayMs !== undefined && delayMs <= QUIET_MS && !recorded.has(`wait:${key}`)
+      if (recorded.has(key)) await this.#replay.ask(key)
+      else if (isShort) {
+        this.#goLive()
+        await this.#suspension.working(async () => {
+          await this.#sleepHere(delayMs)
+          await this.#replay.record({ key, kind: 'timer' })
+        })
+      } else await this.#wait({ kind: 'timer', name, key, until: moment, delayMs })
+    })
+  }
+
+  receive(name: string, options: { readonly timeout?: unknown } = {}): Promise<Received<unknown>> {
+    const state = this.#receives.get(name) ?? { count: 0, open: undefined }
+    this.#receives.set(name, state)
+    // The loser of a race takes no signal from the next one that waits.
+    state.open ??= this.#receive(name, options, state).finally(() => {
+      state.open = undefined
+    })
+    return state.open
+  }
+
+  async #receive(
+    name: string,
+    { timeout }: { readonly timeout?: unknown },
+    state: { count: number },
+  ): Promise<Received<unknown>> {
+    assertNotNested('receive')
+    const { topic } = this.#run.job
+    const schema = signalSchema(this.#options.definition, name, topic)
+    const delayMs = timeout === undefined ? undefined : toMilliseconds(timeout, 'options.timeout')
+    state.count += 1
+    const key = `receive:${name}#${state.count}`
+    return this.#calling(async () => {
+      await this.#load()
+      const { kind, data } = await this.#wait({ kind: 'signal', name, key, delayMs })
+      if (kind === 'timeout') return { timedOut: true }
+      return { timedOut: false, value: parseSignal(schema, data, topic) }
+    })
+  }
+
+  /** Waits for an answer; `refused` is one that it returned before, and that the handler does not accept. */
+  async ask(name: string, request: AskRequest, refused?: RefusedAnswer): Promise<GivenAnswer> {
+    const { timeout, ...rest } = request
+    const delayMs = timeout === undefined ? undefined : toMilliseconds(timeout, 'options.timeout')
+    const key = refused ? `ask:${name}` : this.#claim(`ask:${name}`, 'question', name)
+    if (refused) this.#replay.recorded.forget(key)
+    const asking: Asking = { ...rest, name, delayMs, refuses: refused?.seq, reason: refused?.reason }
+    return this.#calling(async () => {
+      await this.#loadFor(key)
+      const opening = { key, kind: 'ask', data: JSON.stringify(asking) } as const
+      const { kind, seq, data } = await this.#wait({ kind: 'ask', name, key, delayMs }, [opening])
+      if (kind === 'timeout') return { timedOut: true }
+      return { timedOut: false, ...(data as { value: unknown; by: string }), seq }
+    })
+  }
+
+  // --- children
+
+  /** Until all jobs that the handler made are written; undefined: they are. */
+  get spawning(): Promise<void> | undefined {
+    return this.#spawns.writing
+  }
+
+  spawn(spawn: NewSpawn): Promise<JobId> {
+    this.#assertMine()
+    // No wait, and nothing of the handler's own: it does not make the run a concurrent one.
+    return this.#suspension.working(async () => {
+      await this.#replay.load()
+      if (!this.#replay.recorded.has(spawn.key)) this.#goLive()
+      return this.#spawns.add(spawn)
+    })
+  }
+
+  async settled(children: readonly ChildRef[]): Promise<SettledChild[]> {
+    this.#groups += 1
+    const name = `all#${this.#groups}`
+    if (children.length === 0) return []
+    const ids = [...new Set(children.map(({ id }) => id))]
+    const key = `${name}:${hashOf(...children.map((child) => child.key))}`
+    return this.#calling(async () => {
+      await this.#load()
+      const { data } = await this.#wait({ kind: 'children', name, key, children: ids })
+      const failed = new Map((data as EndedChildren).failed.map(([id, ...how]) => [id, how]))
+      const results = await this.#suspension.working(() => this.#results(ids.filter((id) => !failed.has(id))))
+      return children.map(({ id, topic }): SettledChild => {
+        if (results.has(id))
+          return { status: 'fulfilled', value: this.#options.parseResult(topic, results.get(id)) }
+        const [status = 'gone', error = null] = failed.get(id) ?? []
+        return { status: 'rejected', reason: { id, topic, status, error: error as FailedChild['error'] } }
+      })
+    })
+  }
+
+  async #results(ids: readonly JobId[]): Promise<Map<JobId, unknown>> {
+    const found = new Map<JobId, unknown>()
+    let left = MAX_RESULT_BYTES
+    for (let from = 0; from < ids.length; from += RESULT_PAGE) {
+      const page = await this.#options.store.durable.results(ids.slice(from, from + RESULT_PAGE), left)
+      for (const [id, result] of page.results) found.set(id, result)
+      left -= page.bytes
+    }
+    return found
+  }
+
+  /** Resolves with the outcome of a wait, in this run or, if the run is suspended, in a later one. */
+  async #wait(wait: SuspendedWait, opening?: readonly NewOutcome[]): Promise<Outcome> {
+    const { key } = wait
+    const { aborted, signal } = this.#run
+    if (aborted && aborted !== 'shutdown') throw signal.reason
+    const asked = this.#replay.ask(key, wait.kind === 'signal' ? { signal: wait.name } : {})
+    if (this.#replay.isAnswered(key)) return asked
+    this.#goLive()
+    // The first end of a wait stands.
+    const first = this.#replay.recorded.get(`wait:${key}`)
+    this.#suspension.add({ ...wait, until: first ? new Date(String(first.data)) : wait.until }, opening)
+    return asked
+  }
+
+  // --- changes
+
+  /** Decided once: all calls of all runs get the same answer. */
+  since(change: string): Promise<boolean> {
+    const known = this.#changes.get(change)
+    if (known) return known
+    const decision = this.#decide(change)
+    this.#changes.set(change, decision)
+    // A call that could not record its decision may be repeated.
+    decision.catch(() => this.#changes.delete(change))
+    return decision
+  }
+
+  async #decide(change: string): Promise<boolean> {
+    assertNotNested('since')
+    assertCallName(change, 'since')
+    const key = `since:${change}`
+    return this.#calling(async () => {
+      await this.#load()
+      const { recorded } = this.#replay
+      const decided = recorded.get(key)
+      // Not in recorded order: it may be decided long after what follows it in the handler.
+      if (decided) return decided.data === true
+      // The signal that resumed the job, and that the handler has not come to.
+      const isBeforeSignal = this.#isReplaying && recorded.hasSignals
+      const isNew = this.#replay.isCaughtUp && !isBeforeSignal
+      if (isNew) this.#goLive()
+      const outcome = { key, kind: 'since' as const, data: String(isNew) }
+      await this.#suspension.working(() => this.#replay.send([outcome]))
+      return isNew
+    })
+  }
+
+  // --- calls
+
+  #claim(key: string, call: string, name: string): string {
+    if (this.#used.has(key)) {
+      const message = `a ${call} with the name ${JSON.stringify(name)} was used before in this run`
+      throw new OncueError('DUPLICATE_STEP', message)
+    }
+    this.#used.add(key)
+    return key
+  }
+
+  #goLive(): void {
+    this.#isReplaying = false
+  }
+
+  async #calling<T>(call: () => Promise<T>): Promise<T> {
+    this.#assertMine()
+    return this.#suspension.calling(call)
+  }
+
+  #load(): Promise<void> {
+    return this.#suspension.working(() => this.#replay.load())
+  }
+
+  /** A call that could not find out what is recorded may be repeated. */
+  async #loadFor(key: string): Promise<void> {
+    try {
+      await this.#load()
+    } catch (error) {
+      this.#used.delete(key)
+      throw error
+    }
+  }
+
+  async #sleepHere(ms: number): Promise<void> {
+    const { signal } = this.#run
+    await this.#options.runtime.sleep(ms, { signal })
+    // It ended early, and must not be recorded as over.
+    signal.throwIfAborted()
+  }
+
+  #assertMine(): void {
+    if (!this.#isOver && this.#run.aborted !== 'lost') return
+    const { id, run } = this.#run.job
+    throw new OncueError('STALE_RUN', `run ${run} of job ${id} has ended; its context can no longer write`)
+  }
+
+  /** A call of the context that is no wait has begun or ended. */
+  stir(): void {
+    this.#suspension.noteCall()
+    this.#replay.stir()
+    this.#suspension.stir()
+  }
+
+  /** The worker stops: the run is suspended as soon as it only waits. */
+  hurry(): void {
+    this.#suspension.hurry()
+  }
+
+  /** The run is asked to stop: its waits end. */
+  abort(error: OncueError): void {
+    this.#suspension.rejectAll(error)
+    this.#replay.tellFailures()
+  }
+
+  /** The run has ended: releases timers and whatever is open. */
+  close(): void {
+    this.#isOver = true
+    this.#replay.close()
+    this.#suspension.close()
+  }
+}

@@ -1,0 +1,4 @@
+/** How often `durable-killed.test.ts` and `children-killed.test.ts` kill a worker: `ONCUE_KILLS=200` for the long proof. */
+export const KILLS = Number(process.env.ONCUE_KILLS ?? 5)
+/** Children of one job. 5000 for the whole proof. */
+export const CHILDREN = Number(process.env.ONCUE_CHILDREN ?? 200)
