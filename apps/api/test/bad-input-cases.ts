@@ -12,6 +12,8 @@ export const WRONG_FIELD = [
   'INVALID_QUEUE',
   'INVALID_PRIORITY',
   'INVALID_DATE',
+  'INVALID_SIGNAL',
+  'INVALID_ANSWER',
 ] as const
 export const WRONG_TEXT = [
   ...WRONG_FIELD,

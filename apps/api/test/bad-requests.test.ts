@@ -48,8 +48,8 @@ const PARAMETERS: Readonly<
   ':queue': { wrong: ['two words', 'a:b', '-x', 'x'.repeat(300)], refused: ['INVALID_QUEUE', 'NOT_FOUND'] },
   ':name': {
     wrong: ['two words', 'a:b:c', '-x', 'x'.repeat(300)],
-    refused: ['INVALID_TOPIC', 'INVALID_INPUT', 'NOT_FOUND'],
-    unknown: { value: () => 'no_such_schedule', refused: ['SCHEDULE_NOT_FOUND'] },
+    refused: ['INVALID_TOPIC', 'INVALID_INPUT', 'UNKNOWN_SIGNAL', 'NOT_ASKED', 'NOT_FOUND'],
+    unknown: { value: () => 'no_such_one', refused: ['SCHEDULE_NOT_FOUND', 'UNKNOWN_SIGNAL', 'NOT_ASKED'] },
   },
 }
 
@@ -84,6 +84,12 @@ describe.each(DIALECTS)('bad requests to REST on %s', (dialect) => {
         free: call.free ?? [],
       }
     }
+    /** The body of a signal is its data, which the schema of the signal refuses; likewise that of an answer. */
+    const refusedBody: Row[2] = path.endsWith('/signals/:name')
+      ? ['INVALID_INPUT', 'INVALID_SIGNAL']
+      : path.endsWith('/answers/:name')
+        ? ['INVALID_INPUT', 'INVALID_ANSWER']
+        : ['INVALID_INPUT']
     const withQuery = (at: string, query: Json) =>
       `${at}?${new URLSearchParams(query as Record<string, string>)}`
 
@@ -105,10 +111,10 @@ describe.each(DIALECTS)('bad requests to REST on %s', (dialect) => {
           () => world.send(method, withQuery(at, { ...query, surprise: '1' })),
           ['INVALID_INPUT'],
         ])
-      else rows.push(['extra', () => send({ ...body, surprise: 1 }), ['INVALID_INPUT']])
+      else rows.push(['extra', () => send({ ...body, surprise: 1 }), refusedBody])
       if (method === 'POST')
         for (const instead of [[1], 5, '"x"', 'true'])
-          rows.push([`${instead}`, () => send(instead), ['INVALID_INPUT']])
+          rows.push([`${instead}`, () => send(instead), refusedBody])
       for (const field of required)
         rows.push([`without ${field}`, () => send(replaced(body, [field], undefined)), WRONG_FIELD])
       for (const { path: field, value } of fieldsOf(body)) {
@@ -128,19 +134,19 @@ describe.each(DIALECTS)('bad requests to REST on %s', (dialect) => {
     })
 
     test('with an invalid id or name', async () => {
-      const [parameter, ...others] = path.match(/:\w+/g) ?? []
-      expect(others).toEqual([])
-      if (parameter === undefined) return
-      const { wrong, refused, unknown } = PARAMETERS[parameter] ?? {}
-      if (!wrong || !refused) throw new Error(`this test knows no wrong values of ${parameter}: add them`)
-      const { body } = await valid()
-      const send = (value: string) => () =>
-        world.send(method, path.replace(parameter, encodeURIComponent(value)), { body })
-      const rows = [...TRICKS, ...wrong]
-        .filter((value) => value.length < 10_000 && value !== '\ud800')
-        .map((value): Row => [value, send(value), refused])
-      if (unknown) rows.push(['no such', send(unknown.value()), unknown.refused])
-      await expectRefused(world, rows)
+      for (const parameter of path.match(/:\w+/g) ?? []) {
+        const { wrong, refused, unknown } = PARAMETERS[parameter] ?? {}
+        if (!wrong || !refused) throw new Error(`this test knows no wrong values of ${parameter}: add them`)
+        const { at, body } = await valid()
+        const place = path.split('/').indexOf(parameter)
+        const send = (value: string) => () =>
+          world.send(method, at.split('/').with(place, encodeURIComponent(value)).join('/'), { body })
+        const rows = [...TRICKS, ...wrong]
+          .filter((value) => value.length < 10_000 && value !== '\ud800')
+          .map((value): Row => [value, send(value), refused])
+        if (unknown) rows.push(['no such', send(unknown.value()), unknown.refused])
+        await expectRefused(world, rows)
+      }
     })
 
     test('with a body that is no JSON, too deep, too large, or an attack on the prototype', async () => {
@@ -154,7 +160,7 @@ describe.each(DIALECTS)('bad requests to REST on %s', (dialect) => {
         ['half of it', () => send('{"topic":"x"'), ['INVALID_JSON']],
         ['no JSON', () => send('}{'), ['INVALID_JSON']],
         ...nothing,
-        ['deep', () => send(deep), ['INVALID_INPUT', 'INVALID_TOPIC']],
+        ['deep', () => send(deep), [...refusedBody, 'INVALID_TOPIC']],
         ['__proto__', () => send('{"__proto__":{"admin":true}}'), ['INVALID_JSON']],
         ['constructor', () => send('{"constructor":{"prototype":{"admin":true}}}'), ['INVALID_JSON']],
         ['eleven megabytes', () => send(`{"topic":"${'x'.repeat(11 * 1_048_576)}"}`), ['PAYLOAD_TOO_LARGE']],

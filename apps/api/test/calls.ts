@@ -164,6 +164,25 @@ export const PROCEDURE_CALLS: Readonly<Record<ProcedurePath, ProcedureCall>> = {
     input: async (world) => ({ ...(await asRead(world)), payload: { userId: '456' } }),
     required: ['id', 'run', 'updated', 'payload'],
   },
+  'jobs.signal': {
+    input: async (world) => ({
+      id: await world.job('pending'),
+      name: 'bank',
+      data: { ok: true },
+      key: 'once',
+    }),
+    required: ['id', 'name', 'data'],
+    free: ['name', 'key'],
+  },
+  'jobs.answer': {
+    input: async (world) => ({ id: await world.asking(), name: 'approve', value: { ok: true }, key: 'once' }),
+    required: ['id', 'name', 'value'],
+    free: ['name', 'key'],
+  },
+  'jobs.questions': {
+    input: async (world) => ({ id: await world.asking(), topic: 'mail', limit: 10 }),
+  },
+  'jobs.timeline': { input: async (world) => ({ id: await world.asking() }), required: ['id'] },
   'jobs.runNow': {
     input: async (world) => ({ ids: [await world.job('scheduled')] }),
     also: byFilter,
@@ -405,12 +424,29 @@ export const ROUTE_CALLS: Readonly<Record<string, RouteCall>> = {
     },
     status: 200,
   },
+  'GET /api/questions': {
+    query: { id: '01900000-0000-7000-8000-000000000001', topic: 'mail', limit: '10' },
+    status: 200,
+  },
   'GET /api/jobs/:id': { path: pathOf('/api/jobs/:id', 'failed'), status: 200 },
   'DELETE /api/jobs/:id': { path: pathOf('/api/jobs/:id', 'failed'), status: 204 },
   'POST /api/jobs/:id/requeue': {
     path: pathOf('/api/jobs/:id/requeue', 'failed'),
     status: 200,
   },
+  'POST /api/jobs/:id/signals/:name': {
+    path: async (world) => `/api/jobs/${await world.job('pending')}/signals/bank`,
+    body: () => ({ ok: true }),
+    required: [],
+    status: 202,
+  },
+  'POST /api/jobs/:id/answers/:name': {
+    path: async (world) => `/api/jobs/${await world.asking()}/answers/approve`,
+    body: () => ({ ok: true }),
+    required: [],
+    status: 202,
+  },
+  'GET /api/jobs/:id/timeline': { path: pathOf('/api/jobs/:id/timeline', 'failed'), status: 200 },
   'POST /api/jobs/:id/requeue-with-payload': {
     path: async (world) => {
       edited = await world.job('failed')

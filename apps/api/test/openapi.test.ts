@@ -43,3 +43,25 @@ test('its examples are valid requests', () => {
     withBody.map(() => true),
   )
 })
+
+test('the fields of responses are in snake_case at every depth, except those of a retry policy, as it was given', () => {
+  type Described = { responses?: Record<string, unknown> }
+  const paths = document.paths as Record<string, Record<string, Described>>
+  const operations = Object.entries(paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, { responses }]) => ({ at: `${method} ${path}`, responses })),
+  )
+  const camelCase = operations.flatMap(({ at, responses }) =>
+    fieldsOf(responses)
+      .filter((field) => /[a-z][A-Z]/.test(field))
+      .map((field) => `${at} ${field}`),
+  )
+  expect(camelCase.filter((field) => !/(base|min|max)Delay$/.test(field))).toEqual([])
+  expect(operations.flatMap(({ responses }) => fieldsOf(responses))).toContain('next_try_at')
+})
+
+/** The names of all properties that a part of the document describes. */
+function fieldsOf(part: unknown): string[] {
+  if (typeof part !== 'object' || part === null) return []
+  const { properties } = part as { properties?: object }
+  return [...Object.keys(properties ?? {}), ...Object.values(part).flatMap(fieldsOf)]
+}

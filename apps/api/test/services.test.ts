@@ -85,6 +85,22 @@ describe.each(DIALECTS)('services that alerts are sent to, on %s', (dialect) => 
     })
   })
 
+  it.each([
+    ['pagerduty', 1_024, ({ payload }: { payload: { summary: string } }) => payload.summary],
+    ['opsgenie', 130, ({ message }: { message: string }) => message],
+  ] as const)('a summary that is too long for %s is cut between characters', async (kind, max, read) => {
+    const { receiver, office, bodies } = await open(dialect)
+    await office.control.channels.create({ kind, name: 'p', address: kind, secret: KEY })
+    const family = '👨‍👩‍👧‍👦'
+    const [about] = group('trigger').groups
+    if (!about) throw new Error('there is no group')
+    await office.delivery.notify(aNotification({ groups: [{ ...about, summary: `a${family.repeat(200)}` }] }))
+    await receiver.until(1)
+    const before = '[production] a'
+    const whole = Math.floor((max - 1 - before.length) / family.length)
+    expect(read(bodies()[0])).toBe(`${before}${family.repeat(whole)}…`)
+  })
+
   it('an acknowledgement is for services that keep incidents, and for whole groups', async () => {
     const { receiver, office, bodies } = await open(dialect)
     const hook = await Receiver.listen()

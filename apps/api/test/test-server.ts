@@ -94,7 +94,21 @@ export class World extends TestServer {
     tokens.set('revoked', revoked)
     if (provider) tokens.set('guest', await provider.sign({ exp: Math.floor(Date.now() / 1_000) + 3_600 }))
     await world.store.announce([
-      { topic: 'mail', input: { type: 'object', required: ['userId'] }, output: {}, policy: {} },
+      {
+        topic: 'mail',
+        input: { type: 'object', required: ['userId'] },
+        output: {},
+        policy: {
+          signals: {
+            bank: {
+              type: 'object',
+              properties: { ok: { type: 'boolean' } },
+              required: ['ok'],
+              additionalProperties: false,
+            },
+          },
+        },
+      },
       { topic: 'app:embed', input: {}, output: {}, policy: {} },
     ])
     return world
@@ -130,6 +144,21 @@ export class World extends TestServer {
     const { run = 0 } = claimed.jobs[0] ?? {}
     if (state === 'completed') await this.store.settle([{ id, run, kind: 'complete', result: '{"sent":1}' }])
     if (state === 'failed') await this.store.settle([{ id, run, kind: 'fail', error: ERROR }])
+    return id
+  }
+
+  /** A job that asks something. */
+  async asking(): Promise<string> {
+    const id = await this.job('processing')
+    const schema = {
+      type: 'object',
+      properties: { ok: { type: 'boolean' } },
+      required: ['ok'],
+      additionalProperties: false,
+    }
+    const data = JSON.stringify({ name: 'approve', question: 'Send it?', schema, role: 'operator' })
+    const outcomes = [{ key: 'ask:approve', kind: 'ask', data }] as const
+    await this.store.durable.record([{ id, run: 1, after: 0, outcomes }])
     return id
   }
 

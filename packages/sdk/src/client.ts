@@ -3,6 +3,7 @@ import { encodeDates } from '@oncue/core/wire'
 import type { Calls } from './api.ts'
 import { createJobs, type JobsClient } from './jobs.ts'
 import { PROCEDURES } from './procedures.ts'
+import { createSchedules, type SchedulesClient } from './schedules.ts'
 import { createSession, type Session } from './session.ts'
 import { HttpTransport, type Transport } from './transport.ts'
 
@@ -26,8 +27,10 @@ export interface ClientOptions<Jobs extends JobDefinitions> {
 }
 
 /** Every procedure of the API. */
-export interface Client<Jobs extends JobDefinitions = JobDefinitions> extends Omit<Calls, 'jobs'> {
+export interface Client<Jobs extends JobDefinitions = JobDefinitions>
+  extends Omit<Calls, 'jobs' | 'schedules'> {
   readonly jobs: JobsClient<Jobs>
+  readonly schedules: SchedulesClient<Jobs>
   readonly session: Session
 }
 
@@ -58,7 +61,12 @@ export function createClientOver<Jobs extends JobDefinitions>(
   jobs: Jobs | undefined,
 ): Client<Jobs> {
   const calls = toCalls(transport)
-  return { ...calls, jobs: createJobs(transport, calls.jobs, jobs), session: createSession(transport) }
+  return {
+    ...calls,
+    jobs: createJobs(transport, calls.jobs, jobs),
+    schedules: createSchedules(calls.schedules, jobs),
+    session: createSession(transport),
+  }
 }
 
 function toCalls(transport: Transport): Calls {

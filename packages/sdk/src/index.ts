@@ -47,5 +47,6 @@ export type {
   Step,
   TargetOfAction,
 } from './jobs.ts'
+export type { SchedulesClient, ScheduleToSave } from './schedules.ts'
 export type { Session } from './session.ts'
 export type { WaitOptions } from './wait.ts'

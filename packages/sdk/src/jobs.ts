@@ -7,6 +7,8 @@ import {
   newJobId,
   OncueError,
   type OutputOf,
+  type SignalInputOf,
+  type SignalOf,
   type TopicOf,
 } from '@oncue/core'
 import { type Enqueued, type EnqueueItem, MAX_BATCH } from '@oncue/core/wire'
@@ -59,7 +61,7 @@ export type TargetOfAction =
   | readonly JobId[]
   | Extract<Inputs['jobs']['requeue'], { filter: unknown }>
 
-type SameCalls = Pick<Calls['jobs'], 'stats' | 'failures' | 'series' | 'gauges'>
+type SameCalls = Pick<Calls['jobs'], 'stats' | 'failures' | 'series' | 'gauges' | 'questions'>
 
 export interface JobsClient<Jobs extends JobDefinitions> extends SameCalls {
   /** Returns the id. Retried if the connection fails; the job is stored once. */
@@ -101,6 +103,18 @@ export interface JobsClient<Jobs extends JobDefinitions> extends SameCalls {
     payload: unknown,
     options?: CallOptions,
   ): Promise<Outputs['jobs']['requeueWithPayload']>
+  /**
+   * Sends a signal to a live job, which waits for it with `ctx.receive`, or will. Throws UNKNOWN_SIGNAL, INVALID_SIGNAL,
+   * JOB_NOT_FOUND or JOB_FINISHED. Retried if the connection fails; the job gets it once.
+   */
+  signal(id: JobId, ...signal: SentSignal<Jobs>): Promise<void>
+  /**
+   * Answers an open question, which a handler asked with `ctx.ask`. Throws NOT_ASKED, ALREADY_ANSWERED,
+   * QUESTION_TIMED_OUT, INVALID_ANSWER, JOB_NOT_FOUND or JOB_FINISHED. Retried if the connection fails.
+   */
+  answer(id: JobId, name: string, value: unknown, options?: SignalOptions): Promise<void>
+  /** What happened to a job and what it waits for, in one order. */
+  timeline(id: JobId, options?: CallOptions): Promise<Outputs['jobs']['timeline']>
   /** Makes retrying and scheduled jobs due at once. */
   runNow(target: TargetOfAction, options?: CallOptions): Promise<Outputs['jobs']['runNow']>
   cancel(target: TargetOfAction, options?: CallOptions): Promise<Outputs['jobs']['cancel']>
@@ -116,6 +130,22 @@ export interface JobsClient<Jobs extends JobDefinitions> extends SameCalls {
   /** Yields every event of the job, and its state whenever that changes. Ends with the final state. */
   watch(id: JobId, options?: CallOptions): ReturnType<Calls['jobs']['watch']>
 }
+
+type SignalOptions = CallOptions & {
+  /** Of several signals with the same name and key, the job gets one. Default: a new one. */
+  readonly key?: string | undefined
+}
+
+/** The name of a signal of one of the topics, and what fits it. */
+type SentSignal<Jobs extends JobDefinitions> = {
+  [Topic in TopicOf<Jobs>]: {
+    [Name in SignalOf<Jobs, Topic>]: [
+      name: Name,
+      data: SignalInputOf<Jobs, Topic, Name>,
+      options?: SignalOptions | undefined,
+    ]
+  }[SignalOf<Jobs, Topic>]
+}[TopicOf<Jobs>]
 
 type Prepared = ReturnType<typeof toRequest>
 
@@ -155,9 +185,19 @@ export function createJobs<Jobs extends JobDefinitions>(
     failures: calls.failures,
     series: calls.series,
     gauges: calls.gauges,
+    questions: calls.questions,
     requeue: act('requeue'),
     requeueWithPayload: ({ id, run, updated }, payload, options) =>
       calls.requeueWithPayload({ id, run, updated, payload }, options),
+    async signal(id, ...signal) {
+      const [name, data, { key = newJobId(), ...options } = {}] = signal as [string, unknown, SignalOptions?]
+      const rules = { signal: options.signal, isSafe: true }
+      await transport.call('mutation', 'jobs.signal', { id, name, data, key }, rules)
+    },
+    async answer(id, name, value, { key = newJobId(), signal } = {}) {
+      await transport.call('mutation', 'jobs.answer', { id, name, value, key }, { signal, isSafe: true })
+    },
+    timeline: (id, options) => calls.timeline({ id }, options),
     runNow: act('runNow'),
     cancel: act('cancel'),
     delete: act('delete'),

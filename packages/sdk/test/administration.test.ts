@@ -1,4 +1,7 @@
+import { defineJobs, job } from '@oncue/core'
 import { describe, expect, it } from 'vitest'
+import { z } from 'zod'
+import { createClient } from '../src/index.ts'
 import { DIALECTS, startWorld } from './harness.ts'
 
 describe.each(DIALECTS)('everything else that the API can do, on %s', (dialect) => {
@@ -150,5 +153,19 @@ describe.each(DIALECTS)('everything else that the API can do, on %s', (dialect) 
     expect(await browser.tokens.me()).toMatchObject({ kind: 'session', name: 'ada' })
     await browser.session.end()
     expect(await browser.tokens.me()).toMatchObject({ kind: 'anonymous' })
+  })
+
+  it('a schedule is checked by the definitions of the client, as a job is', async () => {
+    const { url, adminToken: token } = await startWorld(dialect)
+    const jobs = defineJobs({ embed: job({ input: z.object({ at: z.coerce.date<Date | string>() }) }) })
+    const client = createClient({ url, token, jobs })
+    const nightly = { name: 'nightly', cron: '0 3 * * *' } as const
+    const wrong = { ...nightly, topic: 'embed', payload: { at: 'never' } } as const
+    await expect(client.schedules.save(wrong)).rejects.toMatchObject({ code: 'INVALID_PAYLOAD' })
+    const unknown = client.schedules.save({ ...wrong, topic: 'embde' as 'embed' })
+    await expect(unknown).rejects.toMatchObject({ code: 'UNKNOWN_TOPIC' })
+    expect(await client.schedules.list()).toEqual([])
+    await client.schedules.save({ ...nightly, topic: 'embed', payload: { at: new Date(0) } })
+    expect(await client.schedules.list()).toMatchObject([{ payload: { at: '1970-01-01T00:00:00.000Z' } }])
   })
 })

@@ -18,7 +18,7 @@ export const jobs = defineJobs({
     retry: { max: 1, strategy: 'fixed', baseDelay: 0 },
   }),
   extract: job({ input: z.object({ url: z.string() }), output: z.object({ text: z.string() }) }),
-  embed: job({ input: z.object({ size: z.int() }) }),
+  embed: job({ input: z.object({ size: z.int() }), signals: { bank: z.object({ ok: z.boolean() }) } }),
 })
 export type Jobs = typeof jobs
 

@@ -1,5 +1,6 @@
 import { defineWorkers, isOncueError, newJobId, type OncueError, PermanentError } from '@oncue/core'
 import { describe, expect, it } from 'vitest'
+import { z } from 'zod'
 import { createClient } from '../src/index.ts'
 import { createTestClient } from '../src/testing.ts'
 import { DIALECTS, jobs, startWorld } from './harness.ts'
@@ -51,6 +52,54 @@ describe.each(DIALECTS)('jobs, on %s', (dialect) => {
     })
     const again = { idempotencyKey: 'i' }
     expect(await client.jobs.enqueue('mail_digest', { userId: 'another' }, again)).toBe(id)
+  })
+
+  it('get signals, each key once, typed by their topic', async () => {
+    const world = await startWorld(dialect)
+    const client = world.client()
+    const id = await client.jobs.enqueue('embed', { size: 1 })
+    await client.jobs.signal(id, 'bank', { ok: true }, { key: 'once' })
+    await client.jobs.signal(id, 'bank', { ok: false }, { key: 'once' })
+    await client.jobs.signal(id, 'bank', { ok: false })
+    await client.jobs.cancel(id)
+    await expect(client.jobs.signal(id, 'bank', { ok: true })).rejects.toMatchObject({ code: 'JOB_FINISHED' })
+    const compiled = () => [
+      // @ts-expect-error no such signal
+      client.jobs.signal(id, 'visa', { ok: true }),
+      // @ts-expect-error does not fit
+      client.jobs.signal(id, 'bank', { ok: 1 }),
+    ]
+    expect(compiled).toBeTypeOf('function')
+  })
+
+  it('ask people, are answered, and tell their story', async () => {
+    const world = await startWorld(dialect)
+    const client = world.client()
+    const ran = defineWorkers(jobs, {
+      async embed(_, ctx) {
+        const answer = await ctx.ask('approve', 'Go on?', z.object({ ok: z.boolean() }))
+        if (!answer.timedOut) await ctx.step('told', () => answer.value.ok)
+      },
+    })
+    const id = await client.jobs.enqueue('embed', { size: 1 })
+    await world.work(ran)
+    await expect
+      .poll(() => client.jobs.questions({ id }))
+      .toMatchObject([{ name: 'approve', topic: 'embed' }])
+    await expect(client.jobs.answer(id, 'approve', { ok: 1 })).rejects.toMatchObject({
+      code: 'INVALID_ANSWER',
+    })
+    await client.jobs.answer(id, 'approve', { ok: true }, { key: 'once' })
+    await client.jobs.answer(id, 'approve', { ok: true }, { key: 'once' })
+    await client.jobs.wait(id)
+    const { entries } = await client.jobs.timeline(id)
+    expect(entries.filter(({ kind }) => kind !== 'event')).toMatchObject([
+      ...[{ kind: 'created' }, { kind: 'asked' }, { kind: 'answer', data: { value: { ok: true } } }],
+      ...[
+        { kind: 'step', name: 'told', data: true },
+        { kind: 'finished', name: 'completed' },
+      ],
+    ])
   })
 
   it('can share a key with other topics, and start beside the job that they replace, if the options say so', async () => {

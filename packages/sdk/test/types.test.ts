@@ -18,6 +18,7 @@ const jobs = defineJobs({
   }),
   extract: job({ input: z.object({ url: z.string() }), output: z.object({ text: z.string() }) }),
   embed: job({ input: z.object({ size: z.int() }) }),
+  tidy: job({ input: z.object({ days: z.int() }).optional() }),
 })
 
 /** Nothing here is run: the test is that it compiles. */
@@ -59,6 +60,25 @@ describe('the types', () => {
     expectTypeOf(unnamed).returns.resolves.toEqualTypeOf<unknown>()
     const chained = () => client.jobs.chain(['extract', { url: 'x' }], ['mail_digest', { userId: '1' }])
     expectTypeOf(chained).returns.resolves.toEqualTypeOf<[JobRef<{ text: string }>, JobRef<Digest>]>()
+  })
+
+  it('know topics and payloads of schedules', () => {
+    const nightly = { name: 'nightly', cron: '0 3 * * *' } as const
+    unrun(() => client.schedules.save({ ...nightly, topic: 'embed', payload: { size: 1 }, missed: 'one' }))
+    unrun(() => client.schedules.save({ ...nightly, topic: 'tidy' }))
+    unrun(() => client.schedules.save({ ...nightly, topic: 'tidy', payload: { days: 7 } }))
+    // @ts-expect-error there is no such topic
+    unrun(() => client.schedules.save({ ...nightly, topic: 'embde', payload: { size: 1 } }))
+    // @ts-expect-error the payload of another topic
+    unrun(() => client.schedules.save({ ...nightly, topic: 'embed', payload: { url: 'x' } }))
+    // @ts-expect-error this topic needs a payload
+    unrun(() => client.schedules.save({ ...nightly, topic: 'embed' }))
+    // @ts-expect-error there is no such option
+    unrun(() => client.schedules.save({ ...nightly, topic: 'tidy', mised: 'one' }))
+    unrun(() => client.schedules.pause({ name: 'nightly' }))
+    const loose = createClient({ url: 'http://127.0.0.1:1' })
+    unrun(() => loose.schedules.save({ ...nightly, topic: 'anything', payload: [1] }))
+    unrun(() => loose.schedules.save({ ...nightly, topic: 'anything' }))
   })
 
   it('know what the API returns', () => {

@@ -21,6 +21,7 @@ import { assertExpected } from '../bulk/expected.ts'
 import type { ApiContext } from '../context.ts'
 import {
   bulkQuery,
+  restBody,
   restBulkOperationPageSchema,
   restBulkOperationSchema,
   restPreviewSchema,
@@ -55,7 +56,7 @@ export const bulkOperations = {
         example: { action: 'requeue', filter: { status: 'failed', topic: 'mail_digest' } },
         responses: { 200: restPreviewSchema },
         errors: ['INVALID_TOPIC', 'INVALID_QUEUE'],
-        respond: (preview) => ({ status: 200, body: toRest(preview) }),
+        respond: (preview) => ({ status: 200, body: restBody(previewSchema, preview) }),
       },
     ],
   }),
@@ -103,7 +104,7 @@ export const bulkOperations = {
           idempotency_key: 'b7e2c1',
           canary: { count: 5, max_failed: 0 },
         },
-        idempotent: true,
+        idempotent: 'idempotencyKey',
         responses: { 202: restBulkOperationSchema },
         errors: ['INVALID_TOPIC', 'INVALID_QUEUE', 'COUNT_MISMATCH'],
         respond: (operation) => ({ status: 202, body: toRestBulkOperation(operation) }),

@@ -1,6 +1,6 @@
-import { databaseFindingSchema, databaseSchema, toRest } from '@oncue/core/wire'
+import { databaseSchema } from '@oncue/core/wire'
 import { z } from 'zod'
-import { restObject } from '../http/rest/shapes.ts'
+import { restBody, restObject } from '../http/rest/shapes.ts'
 import { query } from './procedure.ts'
 
 export const database = {
@@ -19,10 +19,10 @@ export const database = {
         summary: 'Check the database: size, connections, oldest transaction, dead rows, plans',
         toInput: () => undefined,
         responses: {
-          200: restObject(databaseSchema).extend({ findings: z.array(restObject(databaseFindingSchema)) }),
+          200: restObject(databaseSchema),
         },
         errors: ['DATABASE_BUSY'],
-        respond: (look) => ({ status: 200, body: toRest(look) }),
+        respond: (look) => ({ status: 200, body: restBody(databaseSchema, look) }),
       },
     ],
   }),

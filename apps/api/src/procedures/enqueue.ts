@@ -64,7 +64,7 @@ export const enqueue = mutation({
       summary: 'Enqueue a job',
       body: restEnqueueRequestSchema,
       example: { topic: 'mail_digest', payload: { userId: '123' }, maxRetries: 5 },
-      idempotent: true,
+      idempotent: 'idempotencyKey',
       responses: { 201: restEnqueuedSchema },
       errors: ENQUEUE_ERRORS,
       respond: async ({ id, created, replaced }, { glance }) => ({
@@ -77,7 +77,7 @@ export const enqueue = mutation({
       summary: 'Submit a command: a job whose topic is `app:command`',
       body: commandSchema,
       example: { app: 'open_notebook', command: 'embed_chunk', input: { source_id: 'source:abc123' } },
-      idempotent: true,
+      idempotent: 'idempotencyKey',
       responses: { 202: submittedSchema },
       errors: ENQUEUE_ERRORS,
       respond: ({ id }, { body }) => {

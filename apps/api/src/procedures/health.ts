@@ -1,6 +1,6 @@
-import { healthSchema, resumeRequestSchema, toRest } from '@oncue/core/wire'
+import { healthSchema, resumeRequestSchema } from '@oncue/core/wire'
 import { z } from 'zod'
-import { restObject } from '../http/rest/shapes.ts'
+import { restBody, restObject } from '../http/rest/shapes.ts'
 import { query, subscription } from './procedure.ts'
 
 export const health = {
@@ -15,7 +15,7 @@ export const health = {
         summary: 'Read the state of the whole installation',
         toInput: () => undefined,
         responses: { 200: restObject(healthSchema) },
-        respond: (health) => ({ status: 200, body: toRest(health) }),
+        respond: (health) => ({ status: 200, body: restBody(healthSchema, health) }),
       },
     ],
   }),

@@ -14,6 +14,7 @@ import {
   jobEventsSchema,
   jobStatsRequestSchema,
   jobStatsSchema,
+  jobSummarySchema,
   jobTargetSchema,
   listJobsRequestSchema,
   listJobsResponseSchema,
@@ -39,6 +40,7 @@ import {
   failuresQuery,
   listQuery,
   refuseUndone,
+  restBody,
   restFailuresSchema,
   restJobPageSchema,
   restJobSchema,
@@ -46,8 +48,6 @@ import {
   ticketOf,
   toFailuresInput,
   toListInput,
-  toRestDetails,
-  toRestFailure,
 } from '../http/rest/shapes.ts'
 import { parsePosition } from '../live/position.ts'
 import { untilFinished } from '../live/until-finished.ts'
@@ -59,8 +59,10 @@ import { auditJobs } from './audit-jobs.ts'
 import { enqueue, enqueueMany } from './enqueue.ts'
 import { actedIds, assertMayAct } from './own-queue.ts'
 import { authorize, callerOf, mutation, query, subscription } from './procedure.ts'
+import { answer, questions, timeline } from './questions.ts'
 import { requeueWithPayload } from './requeue-with-payload.ts'
 import { search } from './search-budget.ts'
+import { signal } from './signal.ts'
 
 const byId = { id: jobIdSchema }
 const asIds = ({ id }: Record<string, unknown>) => ({ ids: [id] })
@@ -91,7 +93,7 @@ export const jobs = {
         errors: ['INVALID_TOPIC', 'INVALID_QUEUE', 'INVALID_CURSOR'],
         respond: ({ items, ...page }) => ({
           status: 200,
-          body: { items: items.map(toRest), ...toRest(page) },
+          body: { items: items.map((job) => restBody(jobSummarySchema, job)), ...toRest(page) },
         }),
       },
     ],
@@ -143,7 +145,7 @@ export const jobs = {
         params: byId,
         responses: { 200: restJobSchema },
         errors: ['JOB_NOT_FOUND'],
-        respond: (job) => ({ status: 200, body: toRestDetails(job) }),
+        respond: (job) => ({ status: 200, body: restBody(getJobResponseSchema, job) }),
       },
       {
         at: 'GET /api/commands/jobs/:id',
@@ -191,6 +193,8 @@ export const jobs = {
     },
   }),
 
+  timeline,
+
   failures: query({
     access: 'read',
     input: failuresRequestSchema.default({ limit: 50 }),
@@ -204,7 +208,10 @@ export const jobs = {
         toInput: toFailuresInput,
         responses: { 200: restFailuresSchema },
         errors: ['INVALID_TOPIC', 'INVALID_QUEUE'],
-        respond: (groups) => ({ status: 200, body: { items: groups.map(toRestFailure) } }),
+        respond: (groups) => ({
+          status: 200,
+          body: { items: groups.map((group) => restBody(failureGroupSchema, group)) },
+        }),
       },
     ],
   }),
@@ -246,6 +253,9 @@ export const jobs = {
     respond: async (_, { params, glance }) => ({ status: 200, body: await ticketOf(params.id, glance) }),
   }),
   requeueWithPayload,
+  signal,
+  questions,
+  answer,
   runNow: action('run_now', {
     at: 'POST /api/jobs/:id/run-now',
     summary: 'Run a retrying or scheduled job now, instead of at its time',

@@ -5,16 +5,14 @@ import {
   queueExplanationSchema,
   queueOverviewSchema,
   queueRequestSchema,
-  toRest,
 } from '@oncue/core/wire'
 import { z } from 'zod'
-import { changeRoute, listRoute, restObject } from '../http/rest/shapes.ts'
+import { changeRoute, listRoute, restBody, restObject } from '../http/rest/shapes.ts'
 import { actorOf } from './actor.ts'
 import { assertMayChange } from './own-queue.ts'
 import { mutation, query } from './procedure.ts'
 
 const NOTHING = z.null()
-const drainSchema = queueExplanationSchema.shape.drain.unwrap()
 const byQueue = { params: queueRequestSchema.shape, errors: ['INVALID_QUEUE'] } as const
 
 export const queues = {
@@ -38,20 +36,8 @@ export const queues = {
         at: 'GET /api/queues/:queue/explain',
         summary: 'Read why the jobs of a queue wait, and about how long until none does',
         ...byQueue,
-        responses: {
-          200: restObject(queueExplanationSchema).extend({
-            drain: restObject(drainSchema)
-              .extend({ with_slots: restObject(drainSchema.shape.withSlots.unwrap()).nullable() })
-              .nullable(),
-          }),
-        },
-        respond: ({ drain, ...rest }) => ({
-          status: 200,
-          body: {
-            ...toRest(rest),
-            drain: drain && { ...toRest(drain), with_slots: drain.withSlots && toRest(drain.withSlots) },
-          },
-        }),
+        responses: { 200: restObject(queueExplanationSchema) },
+        respond: (explanation) => ({ status: 200, body: restBody(queueExplanationSchema, explanation) }),
       },
     ],
   }),

@@ -7,13 +7,12 @@ import {
   schedulePreviewSchema,
   scheduleRequestSchema,
   scheduleSchema,
-  toRest,
 } from '@oncue/core/wire'
 import { nextRuns, previewRuns, type ScheduleRow } from '@oncue/db'
 import { z } from 'zod'
 import type { ApiContext } from '../context.ts'
 import { JOB_BODY } from '../http/body.ts'
-import { changeRoute, listRoute, restObject, wholeNumber } from '../http/rest/shapes.ts'
+import { changeRoute, listRoute, restBody, restObject, wholeNumber } from '../http/rest/shapes.ts'
 import { maskerOf, unmaskedChecker } from '../masking/masker.ts'
 import { actorOf } from './actor.ts'
 import { sharesKey } from './enqueue.ts'
@@ -51,7 +50,7 @@ export const schedules = {
         query: { cron, timezone, count: wholeNumber(count.unwrap()).describe('default: 5; at most 10') },
         responses: { 200: restObject(schedulePreviewSchema) },
         errors: ['INVALID_CRON'],
-        respond: (preview) => ({ status: 200, body: toRest(preview) }),
+        respond: (preview) => ({ status: 200, body: restBody(schedulePreviewSchema, preview) }),
       },
     ],
   }),
@@ -92,7 +91,7 @@ export const schedules = {
         example: { name: 'nightly', cron: '0 9 * * *', topic: 'mail_digest', payload: { userId: '123' } },
         responses: { 200: restObject(savedScheduleSchema) },
         errors: ['INVALID_TOPIC', 'INVALID_QUEUE', 'SCHEDULE_IN_CODE'],
-        respond: (schedule) => ({ status: 200, body: toRest(schedule) }),
+        respond: (schedule) => ({ status: 200, body: restBody(savedScheduleSchema, schedule) }),
       },
     ],
   }),

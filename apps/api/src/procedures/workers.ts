@@ -1,13 +1,12 @@
 import { OncueError } from '@oncue/core'
 import {
   listWorkersRequestSchema,
-  toRest,
   workerDetailsSchema,
   workerRequestSchema,
   workerSchema,
 } from '@oncue/core/wire'
 import { z } from 'zod'
-import { restObject } from '../http/rest/shapes.ts'
+import { restBody, restObject } from '../http/rest/shapes.ts'
 import { query } from './procedure.ts'
 
 export const workers = {
@@ -23,7 +22,10 @@ export const workers = {
         summary: 'List live and missing workers, and with `ended` those that stopped or were lost',
         query: { ended: z.stringbool().optional() },
         responses: { 200: z.object({ items: z.array(restObject(workerSchema)) }) },
-        respond: (items) => ({ status: 200, body: { items: items.map(toRest) } }),
+        respond: (items) => ({
+          status: 200,
+          body: { items: items.map((worker) => restBody(workerSchema, worker)) },
+        }),
       },
     ],
   }),
@@ -42,16 +44,9 @@ export const workers = {
         at: 'GET /api/workers/:id',
         summary: 'Read a worker with what runs on it, or what it held when it was lost',
         params: workerRequestSchema.shape,
-        responses: {
-          200: restObject(workerDetailsSchema).extend({
-            runs: z.array(restObject(workerDetailsSchema.shape.runs.element)),
-          }),
-        },
+        responses: { 200: restObject(workerDetailsSchema) },
         errors: ['WORKER_NOT_FOUND'],
-        respond: ({ runs, ...worker }) => ({
-          status: 200,
-          body: { ...toRest(worker), runs: runs.map(toRest) },
-        }),
+        respond: (worker) => ({ status: 200, body: restBody(workerDetailsSchema, worker) }),
       },
     ],
   }),

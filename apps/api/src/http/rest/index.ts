@@ -41,7 +41,7 @@ export async function registerRest(app: FastifyInstance, services: Services): Pr
             return output
           },
         }
-        const output = await perform(request.api, checked, fieldsOf(request, route.idempotent))
+        const output = await perform(request.api, checked, fieldsOf(request, route))
         const { status, body } = await respond(output, tools)
         return reply.status(status).send(body)
       },
@@ -56,15 +56,22 @@ export async function registerRest(app: FastifyInstance, services: Services): Pr
 type Fields = Record<string, unknown>
 
 /** The fields of a request in one object: those of the body or the query, and of the path. */
-function fieldsOf(request: FastifyRequest, takesKey: boolean): unknown {
+function fieldsOf(
+  request: FastifyRequest,
+  {
+    idempotent: keyField,
+    bodyField,
+  }: { readonly idempotent: string | undefined; readonly bodyField: string | undefined },
+): unknown {
   const params = request.params as Fields
   // Ignoring the query would silently drop options.
   if (request.method === 'POST' && Object.keys(request.query as Fields).length > 0)
     throw new OncueError('INVALID_INPUT', 'this request takes its fields in a JSON body, and no query')
-  const given = request.method === 'POST' ? request.body : withMeta(request.query as Fields)
+  const body = bodyField === undefined ? request.body : { [bodyField]: request.body }
+  const given = request.method === 'POST' ? body : withMeta(request.query as Fields)
   // The schema refuses a body that is no object.
   if (given !== undefined && given !== null && !isObject(given)) return given
-  const header = takesKey ? keyOf(request) : {}
+  const header = keyField === undefined ? {} : keyOf(request, keyField)
   const fields: Fields = { ...given }
   for (const [name, value] of Object.entries({ ...params, ...header })) {
     if (fields[name] !== undefined && fields[name] !== value)
@@ -76,9 +83,9 @@ function fieldsOf(request: FastifyRequest, takesKey: boolean): unknown {
 
 const isObject = (value: unknown): value is Fields => typeof value === 'object' && !Array.isArray(value)
 
-function keyOf({ headers }: FastifyRequest): Fields {
+function keyOf({ headers }: FastifyRequest, field: string): Fields {
   const key = headers['idempotency-key']
-  return key === undefined ? {} : { idempotencyKey: key }
+  return key === undefined ? {} : { [field]: key }
 }
 
 const META = 'meta.'

@@ -1,7 +1,8 @@
-import { ERRORS, type ErrorCode } from '@oncue/core'
+import { ERRORS, type ErrorCode, LIMITS } from '@oncue/core'
 import { errorResponseSchema, exchangePairingRequestSchema, signInRequestSchema } from '@oncue/core/wire'
 import { z } from 'zod'
 import type { Access } from '../../procedures/procedure.ts'
+import type { KeyField } from './route.ts'
 import { ROUTES, type Route } from './routes.ts'
 import { restSignedInSchema } from './shapes.ts'
 
@@ -114,7 +115,7 @@ function descriptionOf(route: Route): Json {
     ...(Object.keys(route.fields).length > 0 && {
       requestBody: {
         required: false,
-        content: { 'application/json': { schema: toJsonSchema(z.strictObject(route.fields), 'input') } },
+        content: { 'application/json': { schema: toJsonSchema(bodyOf(route), 'input') } },
       },
     }),
     responses: {
@@ -122,6 +123,10 @@ function descriptionOf(route: Route): Json {
       ...errorsOf([...COMMON, ...(route.method === 'GET' ? [] : CHANGE), ...route.errors]),
     },
   }
+}
+
+function bodyOf({ fields, bodyField }: Route): z.ZodType {
+  return (bodyField === undefined ? undefined : fields[bodyField]) ?? z.strictObject(fields)
 }
 
 /** `postJobsIdRequeue` */
@@ -187,18 +192,23 @@ const META: Json = {
   },
 }
 
-const headerParameters = ({ idempotent }: Route): Json[] =>
-  idempotent
-    ? [
-        {
-          name: 'Idempotency-Key',
-          in: 'header',
-          description:
-            'A repeated call within a day returns the job of the first. The same as idempotencyKey.',
-          schema: { type: 'string', minLength: 1, maxLength: 255 },
-        },
-      ]
-    : []
+const KEYS = {
+  idempotencyKey: {
+    description: 'A repeated call within a day returns the job of the first. The same as idempotencyKey.',
+    maxLength: LIMITS.keyLength,
+  },
+  key: {
+    description: 'Of several signals with the same name and key, the job gets one.',
+    maxLength: LIMITS.signalNameLength,
+  },
+} as const satisfies Record<KeyField, Json>
+
+function headerParameters({ idempotent }: Route): Json[] {
+  if (idempotent === undefined) return []
+  const { description, maxLength } = KEYS[idempotent]
+  const schema = { type: 'string', minLength: 1, maxLength }
+  return [{ name: 'Idempotency-Key', in: 'header', description, schema }]
+}
 
 function responsesOf(responses: Route['responses']): Json {
   const described = Object.entries(responses).map(([status, schema]) => [

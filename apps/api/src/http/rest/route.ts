@@ -18,6 +18,8 @@ interface RestResponse {
 
 export type Method = 'GET' | 'POST' | 'DELETE'
 
+export type KeyField = 'idempotencyKey' | 'key'
+
 /** How a procedure looks over plain HTTP. */
 export interface RestRoute<Input extends z.ZodType = z.ZodType, Output extends z.ZodType = z.ZodType> {
   /** `POST /api/jobs/:id/requeue` */
@@ -28,6 +30,8 @@ export interface RestRoute<Input extends z.ZodType = z.ZodType, Output extends z
   readonly params?: Readonly<Record<string, z.ZodType>>
   /** Fields that a JSON body may have, where `body` is not given. */
   readonly fields?: Readonly<Record<string, z.ZodType>>
+  /** The field that is the whole JSON body, of any kind. */
+  readonly bodyField?: string
   /** Fields of the query, where there is no body. */
   readonly query?: Readonly<Record<string, z.ZodType>>
   /** How the fields are called and put together in the procedure's input. Default: as they are. */
@@ -36,8 +40,8 @@ export interface RestRoute<Input extends z.ZodType = z.ZodType, Output extends z
   readonly body?: z.ZodType<z.output<Input>>
   /** A body that works. */
   readonly example?: unknown
-  /** Takes the header `Idempotency-Key` as the field `idempotencyKey`. */
-  readonly idempotent?: boolean
+  /** Takes the header `Idempotency-Key` as this field. */
+  readonly idempotent?: KeyField
   /** By status; null: no body. */
   readonly responses: Readonly<Record<number, z.ZodType | null>>
   /** Beside those that any route may return. */

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { Mutation, Named, Query } from '../../procedures/procedure.ts'
 import { SUBJECTS } from '../../procedures/table.ts'
-import type { Method, RestRoute } from './route.ts'
+import type { KeyField, Method, RestRoute } from './route.ts'
 
 /** A route that a procedure declares, with what follows from its declaration. */
 export interface Route
@@ -12,7 +12,8 @@ export interface Route
   readonly procedure: Named<Query | Mutation>
   readonly body: z.ZodType | null
   readonly example: unknown
-  readonly idempotent: boolean
+  readonly idempotent: KeyField | undefined
+  readonly bodyField: string | undefined
   /** From the fields of path and query, or the body, to the input of the procedure. */
   readonly input: z.ZodType
   readonly refuse: RestRoute['refuse']
@@ -44,7 +45,8 @@ function toRoute(procedure: Named<Query | Mutation>, declared: RestRoute): Route
   const fields = z.strictObject({ ...params, ...optional, ...query })
   return {
     example: undefined,
-    idempotent: false,
+    idempotent: undefined,
+    bodyField: undefined,
     errors: [],
     refuse: undefined,
     ...same,

@@ -5,12 +5,10 @@ import {
   bulkOperationSchema,
   type enqueueManyResponseSchema,
   errorResponseSchema,
-  type FailureGroup,
   failureGroupSchema,
   failuresRequestSchema,
   getJobResponseSchema,
   isoDateSchema,
-  jobEventSchema,
   jobSchema,
   jobSummarySchema,
   listAlertsRequestSchema,
@@ -26,8 +24,54 @@ import type { ActionReport } from '@oncue/db'
 import { z } from 'zod'
 import type { ResponseTools, RestRoute } from './route.ts'
 
-/** Its dates become texts when it is written as JSON. */
-export const restObject = (schema: z.ZodObject) => z.object(toRest(schema.shape) as Record<string, z.ZodType>)
+/**
+ * A response in REST's form: snake_case at every depth. Not renamed is what callers wrote: records, JSON values and
+ * retry policies. Its dates become texts when it is written as JSON.
+ */
+export function restObject(schema: z.ZodObject): z.ZodObject {
+  const fields = Object.entries(toRest(schema.shape) as Record<string, z.ZodType>)
+  return z.object(Object.fromEntries(fields.map(([name, field]) => [name, restField(field)])))
+}
+
+function restField(field: z.ZodType): z.ZodType {
+  const { description } = field
+  const renamed = renamedField(field)
+  return description === undefined || renamed === field ? renamed : renamed.describe(description)
+}
+
+function renamedField(field: z.ZodType): z.ZodType {
+  if (isRenamed(field)) return restObject(field)
+  if (field instanceof z.ZodArray) return z.array(restField(field.element as z.ZodType))
+  if (field instanceof z.ZodNullable) return restField(field.unwrap() as z.ZodType).nullable()
+  if (field instanceof z.ZodOptional) return restField(field.unwrap() as z.ZodType).optional()
+  return field
+}
+
+const RETRY_POLICY: z.ZodType = jobSchema.shape.retry.unwrap()
+
+function isRenamed(schema: z.ZodType): schema is z.ZodObject {
+  return schema instanceof z.ZodObject && schema !== RETRY_POLICY
+}
+
+/** A value of the schema, as `restObject` of it describes. */
+export function restBody<Schema extends z.ZodObject>(
+  schema: Schema,
+  value: z.output<Schema>,
+): Record<string, unknown> {
+  const fields: Record<string, z.ZodType | undefined> = schema.shape
+  const given = Object.entries(value)
+  return toRest(Object.fromEntries(given.map(([name, field]) => [name, restValue(fields[name], field)])))
+}
+
+function restValue(schema: z.ZodType | undefined, value: unknown): unknown {
+  if (schema instanceof z.ZodNullable || schema instanceof z.ZodOptional)
+    return restValue(schema.unwrap() as z.ZodType, value)
+  if (schema instanceof z.ZodArray && Array.isArray(value))
+    return value.map((item) => restValue(schema.element as z.ZodType, item))
+  return schema && isRenamed(schema) && value !== null && value !== undefined
+    ? restBody(schema, value as Record<string, unknown>)
+    : value
+}
 
 /** The route of a list that is always sent whole. */
 export function listRoute<Item extends z.ZodObject>(
@@ -40,7 +84,7 @@ export function listRoute<Item extends z.ZodObject>(
     summary,
     toInput: () => undefined,
     responses: { 200: z.object({ items: z.array(restObject(item)) }) },
-    respond: (items) => ({ status: 200, body: { items: items.map(toRest) } }),
+    respond: (items) => ({ status: 200, body: { items: items.map((one) => restBody(item, one)) } }),
   }
 }
 
@@ -75,9 +119,7 @@ export const restEnqueuedSchema = restTicketSchema.extend({
   replaced: z.boolean().describe('true: that job was waiting, and now has the payload of this request'),
 })
 
-export const restJobSchema = restObject(getJobResponseSchema).extend({
-  events: z.array(restObject(jobEventSchema)).describe('the first events'),
-})
+export const restJobSchema = restObject(getJobResponseSchema)
 
 export const restJobPageSchema = z.object({
   items: z.array(restObject(jobSummarySchema)),
@@ -87,13 +129,6 @@ export const restJobPageSchema = z.object({
   offset: z.int(),
   next_cursor: z.string().nullable().describe('for `cursor`; null: this is the last page'),
 })
-
-export function toRestDetails({
-  events,
-  ...job
-}: z.output<typeof getJobResponseSchema>): Record<string, unknown> {
-  return { ...toRest(job), events: events.map(toRest) }
-}
 
 /** An action on one job that had no effect is an error that says why, since the caller named the job. */
 export function refuseUndone(done: string, allowed: string) {
@@ -113,7 +148,12 @@ const REASONS: Readonly<Record<string, { readonly code: ErrorCode; readonly why:
   UNIQUE_KEY_LIVE: { code: 'UNIQUE_KEY_LIVE', why: 'another job holds its unique key' },
   FORBIDDEN: { code: 'FORBIDDEN', why: "only an admin may cancel or delete Oncue's own jobs" },
   HAS_DEPENDANTS: { code: 'INVALID_STATE', why: 'other jobs wait for it' },
+  PARENT_LIVE: { code: 'INVALID_STATE', why: 'its parent is live and uses its result' },
   CHANGED: { code: 'INVALID_STATE', why: 'it has just changed' },
+  SUSPENDED: {
+    code: 'INVALID_STATE',
+    why: 'it is suspended, and waits for a signal, a timer or its children',
+  },
   ALREADY_DUE: { code: 'INVALID_STATE', why: 'it is due already, and waits for a worker' },
   THROTTLED: { code: 'INVALID_STATE', why: 'it waits for a slot of its concurrency key' },
   BUSY: { code: 'DATABASE_BUSY', why: 'it is being claimed or settled' },
@@ -200,14 +240,8 @@ export function toListInput(fields: Record<string, unknown>): Record<string, unk
 }
 
 export const restFailuresSchema = z.object({
-  items: z.array(
-    restObject(failureGroupSchema).extend({ sample: restObject(failureGroupSchema.shape.sample) }),
-  ),
+  items: z.array(restObject(failureGroupSchema)),
 })
-
-export function toRestFailure({ sample, ...group }: FailureGroup): Record<string, unknown> {
-  return { ...toRest(group), sample: toRest(sample) }
-}
 
 const failuresFields = failuresRequestSchema.shape
 
@@ -246,27 +280,11 @@ export const alertQuery = {
   cursor: alertCursor.describe('next_cursor of the previous page'),
 }
 
-const { canary, outcomes } = bulkOperationSchema.shape
+export const restBulkOperationSchema = restObject(bulkOperationSchema)
 
-export const restBulkOperationSchema = restObject(bulkOperationSchema).extend({
-  canary: restObject(canary.unwrap()).nullable(),
-  outcomes: restObject(outcomes.unwrap())
-    .nullable()
-    .describe(outcomes.description ?? ''),
-})
-
-export function toRestBulkOperation({
-  filter,
-  canary,
-  outcomes,
-  ...operation
-}: BulkOperation): Record<string, unknown> {
-  return {
-    ...toRest(operation),
-    filter: toRest(filter),
-    canary: canary && toRest(canary),
-    outcomes: outcomes && toRest(outcomes),
-  }
+/** The names of a filter's fields are ours too, although it is stored as a record. */
+export function toRestBulkOperation(operation: BulkOperation): Record<string, unknown> {
+  return { ...restBody(bulkOperationSchema, operation), filter: toRest(operation.filter) }
 }
 
 export const restPreviewSchema = restObject(previewSchema)
