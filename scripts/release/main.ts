@@ -10,7 +10,7 @@ import { findProblems } from './check-package.ts'
 import { type Packed, packAll, SDK } from './packages.ts'
 import { publish } from './publish.ts'
 import { tryClient } from './try-client.ts'
-import { installTeam, tryTeam } from './try-team.ts'
+import { installTeam, tryOneImport, tryTeam } from './try-team.ts'
 
 const run = promisify(execFile)
 const USAGE = `pnpm sdk                       builds, checks, packs and tries all that is published, the SDK first of all
@@ -80,6 +80,8 @@ async function tryAll(packages: readonly Packed[], folder: string): Promise<void
     await tryClient(sdk, join(folder, 'client'), server, say)
   })
   say('SQLite: migrated, served, worked and enqueued')
+  await tryOneImport(team, `file:${join(team, 'one.db')}`)
+  say('oncue, oncue/client, oncue/testing: imported, worked')
 
   const postgres = await startPostgres()
   try {

@@ -13,6 +13,7 @@ import type { Server } from './try-client.ts'
 const run = promisify(execFile)
 const TOKEN = `oncue_${'team'.padEnd(43, '0')}`
 const EXPECTED = '3 true'
+const EXPECTED_OF_ONE = 'completed Hello, test client function'
 const START_MS = 30_000
 
 /** A project of a team: all packages, and its own jobs. */
@@ -28,7 +29,7 @@ export async function installTeam(packages: readonly Packed[], folder: string): 
     const asNodeRunsIt = { noEmit: true, allowImportingTsExtensions: true, erasableSyntaxOnly: true }
     await compile(folder, {
       resolution,
-      files: ['types.ts', 'produce.ts'],
+      files: ['types.ts', 'produce.ts', 'one-import.ts'],
       options: { ...options, ...asNodeRunsIt },
     })
   }
@@ -67,6 +68,13 @@ export async function tryTeam(
   } finally {
     await Promise.all([api.stop(), worker.stop()])
   }
+}
+
+/** Everything from the one package, in one program. */
+export async function tryOneImport(folder: string, databaseUrl: string): Promise<void> {
+  const args = ['one-import.ts', databaseUrl]
+  const { stdout } = await run(process.execPath, args, { cwd: folder, timeout: 60_000 })
+  if (stdout !== EXPECTED_OF_ONE) throw new Error(`expected "${EXPECTED_OF_ONE}", got "${stdout}"`)
 }
 
 /** A worker and a producer, each installed without the API: they need nothing of Prisma. */

@@ -18,6 +18,9 @@ beforeAll(async () => {
   await mkdir(installed, { recursive: true })
   const { tarball } = await pack(HOME, folder)
   await unpack(tarball, installed)
+  const one = join(folder, 'node_modules/oncue')
+  await mkdir(one)
+  await unpack((await pack(join(ROOT, 'packages/oncue'), folder)).tarball, one)
   // A package of its own: inside ours the name of the SDK resolves to its source.
   await writeFile(join(folder, 'package.json'), JSON.stringify({ private: true, type: 'module' }))
 })
@@ -39,7 +42,7 @@ describe('the published types', () => {
 })
 
 describe.each(['import', 'require'])('what is published, as React Native finds it by %s', (condition) => {
-  it.each(['@oncue/sdk', '@oncue/sdk/testing'])('%s needs nothing of Node', async (entry) => {
+  it.each(['@oncue/sdk', '@oncue/sdk/testing', 'oncue/client'])('%s needs nothing of Node', async (entry) => {
     const refused: string[] = []
     const build = await rolldown({
       cwd: folder,
