@@ -135,8 +135,7 @@ function addAction(program: Command, asked: Action): void {
         return ended(await runBulk(store, call, { action, filter: target, say }), asked)
       if (options.yes) {
         const report = await store[method](target, { by: options.by })
-        const isInVain = report.done === 0 && Object.keys(report.skipped).length > 0
-        return answer(report, asked, isInVain ? EXIT.failed : EXIT.done)
+        return answer(report, asked, isInVain(report) ? EXIT.failed : EXIT.done)
       }
       const { total, totalIsExact } = await store.list(target, { limit: 1 })
       const matching = `${totalIsExact ? '' : 'at least '}${count(total, 'job')}`
@@ -185,7 +184,9 @@ const REASONS: Readonly<Record<string, string>> = {
   FINISHED: 'already finished',
   HAS_DEPENDANTS: 'other jobs wait for them',
   JOB_NOT_FOUND: 'no longer there',
+  PARENT_LIVE: 'their parent is live and uses their results',
   RUNNING: 'already running',
+  SUSPENDED: 'suspended until a signal, a timer or their children',
   THROTTLED: 'waiting for a slot of their concurrency key',
   UNIQUE_KEY_LIVE: 'another job holds the same unique key',
 }
@@ -213,6 +214,9 @@ const reportInWords = (report: ActionReport, { done, action }: Action): string[]
   ...skippedInWords(report.skipped, action),
 ]
 
+/** All that matched was skipped. */
+const isInVain = ({ done, skipped }: ActionReport) => done === 0 && Object.keys(skipped).length > 0
+
 function answer(report: ActionReport, asked: Action, exit: number): Output {
   return { text: reportInWords(report, asked).join('\n'), json: report, exit }
 }
@@ -229,6 +233,6 @@ function ended(operation: BulkOperationRow, asked: Action): Output {
   return {
     text: lines.join('\n'),
     json: toJson(operation),
-    exit: status === 'completed' ? EXIT.done : EXIT.failed,
+    exit: status === 'completed' && !isInVain(operation) ? EXIT.done : EXIT.failed,
   }
 }

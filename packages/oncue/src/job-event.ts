@@ -9,6 +9,7 @@ const RUNS: Readonly<Record<string, string>> = {
   run_crashed: 'crashed',
   run_snoozed: 'snoozed',
   run_interrupted: 'was interrupted',
+  run_suspended: 'was suspended',
 }
 
 /** What people do to a job. */

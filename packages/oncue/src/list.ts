@@ -101,7 +101,10 @@ function toRow(job: JobSummary, now: Date): string[] {
 
 export function colouredStatus(job: JobSummary, now: Date): string {
   const style = { failed: 'red', completed: 'green', processing: 'cyan' } as const
-  return styled(style[job.status as keyof typeof style] ?? 'reset', stateOf(job, now))
+  return styled(
+    style[job.status as keyof typeof style] ?? 'reset',
+    job.waits ? 'suspended' : stateOf(job, now),
+  )
 }
 
 function noteOf(job: JobSummary, now: Date): string {

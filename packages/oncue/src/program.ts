@@ -10,9 +10,11 @@ import { addEnqueue } from './enqueue.ts'
 import { addFailures } from './failures.ts'
 import { addList } from './list.ts'
 import { addPair } from './pair.ts'
+import { addQuestions } from './questions.ts'
 import { addQueues } from './queues.ts'
 import { addSchedules } from './schedules.ts'
 import { addShow } from './show.ts'
+import { addSignal } from './signal.ts'
 import { addStats } from './stats.ts'
 import { addTop } from './top.ts'
 import { VERSION } from './version.ts'
@@ -34,7 +36,7 @@ const GROUPS: Readonly<Record<string, readonly ((program: Command) => unknown)[]
     addDev,
   ],
   'Inspect:': [addList, addShow, addFailures, addStats, addWorkers, addTop, addDoctor],
-  'Manage:': [addEnqueue, addActions, addBulk, addQueues, addSchedules],
+  'Manage:': [addEnqueue, addSignal, addQuestions, addActions, addBulk, addQueues, addSchedules],
   'Set up:': [(program) => declareMigrate(program.command('migrate')), addPair],
 }
 

@@ -1,5 +1,5 @@
-import { isJobId, type JobError, type JobId, type JobSummary, OncueError } from '@oncue/core'
-import { isIdSuffix } from '@oncue/core/wire'
+import { isJobId, type JobError, type JobId, type JobSummary, type JobWaits, OncueError } from '@oncue/core'
+import { isIdSuffix, type Timeline } from '@oncue/core/wire'
 import type { Explanation, JobDetails, Store } from '@oncue/db'
 import { count, plain } from '@oncue/db/cli'
 import { formatDuration } from '@oncue/runtime'
@@ -8,6 +8,7 @@ import { implement, withStore } from './command.ts'
 import { errorInWords, fields, formatTime, fromNow, plainLines, styled, table, terse } from './format.ts'
 import { describeEvent } from './job-event.ts'
 import { colouredStatus } from './list.ts'
+import { describeTimeline } from './timeline.ts'
 
 export function addShow(program: Command): void {
   implement<object>(
@@ -19,13 +20,17 @@ export function addShow(program: Command): void {
     withStore('reading', async (store, { args: [id] }) => {
       const job = await store.get(await fullId(store, String(id)))
       if (!job) throw new OncueError('JOB_NOT_FOUND', `There is no job ${id}`)
-      const [now, waiting] = await Promise.all([store.now(), store.explain(job.id)])
-      return { text: describe(job, waiting, now), json: { ...job, waiting: waiting?.reasons ?? [] } }
+      const [now, waiting, story] = await Promise.all([
+        store.now(),
+        store.explain(job.id),
+        store.timeline(job.id),
+      ])
+      return { text: describe(job, waiting, story, now), json: { ...job, waiting: waiting?.reasons ?? [] } }
     }),
   )
 }
 
-async function fullId(store: Store, id: string): Promise<JobId> {
+export async function fullId(store: Store, id: string): Promise<JobId> {
   const wanted = id.replace(/^…/, '').toLowerCase()
   if (isJobId(wanted)) return wanted
   const begin = await candidates(store, { idPrefix: wanted })
@@ -64,7 +69,7 @@ async function candidates(
   return found
 }
 
-function describe(job: JobDetails, waiting: Explanation | null, now: Date): string {
+function describe(job: JobDetails, waiting: Explanation | null, story: Timeline | null, now: Date): string {
   const moment = (date: Date | null) => date && `${formatTime(date)} (${fromNow(date, now)})`
   const text = (value: unknown) =>
     value === null || value === undefined ? null : plain(JSON.stringify(value))
@@ -85,7 +90,10 @@ function describe(job: JobDetails, waiting: Explanation | null, now: Date): stri
       ['worker', job.lockedBy],
       ['lease until', moment(job.lockedUntil)],
       ['asked to stop', moment(job.cancelAt)],
-      ['waits for', job.depsLeft ? count(job.depsLeft, 'other job') : null],
+      [
+        'waits for',
+        job.waits ? waitsInWords(job.waits, now) : job.depsLeft ? count(job.depsLeft, 'other job') : null,
+      ],
       ['parent', job.parentId],
       ['unique key', job.uniqueKey && plain(job.uniqueKey)],
       ['concurrency', job.concurrencyKey && `${plain(job.concurrencyKey)}, at most ${job.concurrencyLimit}`],
@@ -100,7 +108,9 @@ function describe(job: JobDetails, waiting: Explanation | null, now: Date): stri
   if (job.result !== null) parts.push(section('result', plainLines(JSON.stringify(job.result, null, 2))))
   const whose = job.status === 'completed' ? 'error of an earlier run' : 'error'
   if (job.lastError) parts.push(section(whose, describeError(job.lastError)))
-  if (job.events.length) {
+  const told = story && describeTimeline(story)
+  if (told) parts.push(section('timeline', told))
+  else if (job.events.length) {
     const rows = job.events.map((event) => [
       String(event.version),
       formatTime(event.created),
@@ -109,6 +119,16 @@ function describe(job: JobDetails, waiting: Explanation | null, now: Date): stri
     parts.push(section('events', table(['>#', 'WHEN', 'WHAT'], rows)))
   }
   return parts.join('\n\n')
+}
+
+/** "signal bank, until 2026-11-05 10:00 (in 5d); for 2d" */
+function waitsInWords({ since, for: open }: JobWaits, now: Date): string {
+  const waits = open.map(({ kind, name, until, children }) => {
+    const end =
+      until === null ? '' : `, until ${formatTime(new Date(until))} (${fromNow(new Date(until), now)})`
+    return `${children ? `${children.left} of ${children.total} children` : `${kind === 'ask' ? 'an answer to' : kind} ${plain(name)}`}${end}`
+  })
+  return `${waits.join('; or ')}; since ${formatTime(new Date(since))}`
 }
 
 function whyItWaits({ reasons, waitsFor }: Explanation): string {

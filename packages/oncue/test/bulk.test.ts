@@ -62,6 +62,14 @@ describeBoth('bulk operations', (bench) => {
     expect(await bench.json(['bulk'])).toEqual({ items: [], nextCursor: null })
   })
 
+  test('one that skips every job ends with exit code 1, as without --spread', async () => {
+    await bench.add()
+    const args = ['run-now', '--topic', 'mail', '--yes']
+    expect(await bench.json(args, 1)).toEqual({ done: 0, skipped: { ALREADY_DUE: 1 } })
+    const spread = await bench.json([...args, '--spread', '1s'], 1)
+    expect(spread).toMatchObject({ status: 'completed', done: 0, skipped: { ALREADY_DUE: 1 } })
+  })
+
   test('a canary that fails again stops the rest: exit code 1', async () => {
     await failThree()
     const { outcome, id } = begin('requeue', '--topic', 'mail', '--canary', '1')
