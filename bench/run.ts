@@ -3,6 +3,7 @@ import { dirname } from 'node:path'
 import { parseArgs } from 'node:util'
 import { api } from './src/api/index.ts'
 import type { Benchmark } from './src/benchmark.ts'
+import { durable } from './src/durable/index.ts'
 import { peers } from './src/peers/index.ts'
 import { plans } from './src/plans/index.ts'
 import { reads } from './src/reads/index.ts'
@@ -14,7 +15,7 @@ import { wakeups } from './src/wakeups/index.ts'
 import { worker } from './src/worker/index.ts'
 
 const BENCHMARKS: Record<string, Benchmark> = {
-  ...{ store, plans, reads, scale, soak, wakeups, worker, api, peers },
+  ...{ store, plans, reads, scale, soak, wakeups, worker, durable, api, peers },
 }
 
 const HELP = `pnpm bench <name> [options]
@@ -31,7 +32,7 @@ Options:
   --rate N              of soak: jobs per second, 800 when absent
   --memory              of worker: whether its heap grows over 200 000 jobs
   --profile FILE        of worker: writes a .cpuprofile of the worker process, and its largest costs
-  --only LIST           of peers: contenders, such as oncue,graphile-worker,bare
+  --only LIST           of peers and durable: contenders, such as oncue,graphile-worker,bare or oncue,dbos
   --shapes LIST         of peers: no-op (the default), 10ms, result, meta, keys, retries, queues, or all
   --processes LIST      of peers: how many worker processes; 1,2,4 when absent
   --write-docs          of peers: writes the figures of bench/results/peers.json into the documents
