@@ -14,7 +14,7 @@ import { z } from 'zod'
 import { blocksOf } from './markdown.ts'
 
 const WORKER = '01900000-0000-7000-8000-00000000000a'
-const jobs = defineJobs({ report: job({ input: z.unknown() }) })
+const jobs = defineJobs({ report: job({ input: z.unknown(), signals: { stop: z.null() } }) })
 
 describe('the grants of docs/guides/production.md', () => {
   // Roles belong to the server, not to the database of a test.
@@ -74,6 +74,7 @@ describe('the grants of docs/guides/production.md', () => {
     const first = await queue.enqueue('report', big, { unique, meta: { a: 1 } })
     expect(await queue.enqueue('report', big, { unique, meta: { b: 1 } })).toBe(first)
     await queue.enqueue('report', null, { idempotencyKey: 'i', after: [first] })
+    await queue.signal(first, 'stop', null)
     const [[count] = []] = await owner.query('select count(*)::int from oncue.jobs')
     expect(count).toBe(2)
     await expect(pool.query('delete from oncue.history')).rejects.toThrow('permission denied')
