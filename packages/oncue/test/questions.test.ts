@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { describeBoth, run } from './harness.ts'
+import { call, describeBoth } from './harness.ts'
 
 describeBoth('questions', (bench) => {
   const SCHEMA = { type: 'object', properties: { ok: { type: 'boolean' } }, required: ['ok'] }
@@ -19,24 +19,19 @@ describeBoth('questions', (bench) => {
   }
 
   test('are listed, shown and answered once', async () => {
-    const options = { env: { DATABASE_URL: bench.url } }
-    expect((await run(['questions'], options)).stdout).toContain('no open questions')
+    expect(await bench.text('questions')).toContain('no open questions')
     const id = await asking()
-    expect((await run(['questions', '--topic', 'order'], options)).stdout).toMatch(
-      /approve +order .*Refund 5 €\?/,
-    )
+    expect(await bench.text('questions', '--topic', 'order')).toMatch(/approve +order .*Refund 5 €\?/)
     expect(await bench.json(['questions'])).toMatchObject([{ id, name: 'approve', schema: SCHEMA }])
-    const before = (await run(['show', id], options)).stdout
+    const before = await bench.text('show', id)
     expect(before).toMatch(/waits for +an answer to approve; since /)
     expect(before).toContain('asked approve: Refund 5 €?')
-    const failed = async (...args: string[]) => (await run(['answer', id, ...args], options)).stderr
+    const failed = async (...args: string[]) => (await call('answer', id, ...args, '--url', bench.url)).stderr
     expect(await failed('approve', '{}')).toContain('answer.ok: is missing (schema of order)')
     expect(await failed('approve', '{')).toContain('the answer')
     const given = ['answer', id, 'approve', '{"ok":true}', '--by', 'anna']
     expect(await bench.json(given)).toEqual({ id, name: 'approve' })
     expect(await failed('approve', '{"ok":true}')).toContain('anna has answered')
-    expect((await run(['show', id], options)).stdout).toContain(
-      'anna answered approve: {"value":{"ok":true}}',
-    )
+    expect(await bench.text('show', id)).toContain('anna answered approve: {"value":{"ok":true}}')
   })
 })

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { describeBoth, run } from './harness.ts'
+import { call, describeBoth } from './harness.ts'
 
 describeBoth('signal', (bench) => {
   const WORKER = '01900000-0000-7000-8000-00000000000a'
@@ -21,9 +21,9 @@ describeBoth('signal', (bench) => {
 
   test('signal resumes a job, which show says that it waits for', async () => {
     const id = await suspended()
-    const shown = await run(['show', id], { env: { DATABASE_URL: bench.url } })
-    expect(shown.stdout).toMatch(/status +suspended/)
-    expect(shown.stdout).toMatch(/waits for +signal bank; since /)
+    const shown = await bench.text('show', id)
+    expect(shown).toMatch(/status +suspended/)
+    expect(shown).toMatch(/waits for +signal bank; since /)
     expect(await bench.json(['signal', id, 'bank', '{"ok":true}'])).toEqual({ id, name: 'bank' })
     expect(await bench.store.get(id)).toMatchObject({ status: 'pending', waits: null })
     expect(await bench.store.durable.outcomes(id)).toMatchObject([{ name: 'bank', data: { ok: true } }])
@@ -34,7 +34,7 @@ describeBoth('signal', (bench) => {
     const signals = { bank: { type: 'object', properties: { ok: { type: 'boolean' } }, required: ['ok'] } }
     await bench.store.announce([{ topic: 'order', input: {}, output: {}, policy: { signals } }])
     const failed = async (...args: string[]) =>
-      (await run(['signal', ...args], { env: { DATABASE_URL: bench.url } })).stderr
+      (await call('signal', ...args, '--url', bench.url)).stderr
     expect(await failed(id, 'visa')).toContain('order has no signal "visa": it has "bank"')
     expect(await failed(id, 'bank', '{}')).toContain('signal.ok: is missing (schema of order)')
     expect(await failed(id, 'bank', '{')).toContain('the data of the signal')
