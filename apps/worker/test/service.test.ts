@@ -1,11 +1,12 @@
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { observeFor } from '@oncue/testing'
 import { afterEach, beforeEach, expect, it, test } from 'vitest'
 import { readConfig } from '../src/config.ts'
 import { defaultService } from '../src/service.ts'
 import { VERSION } from '../src/version.ts'
-import { describeBoth } from './harness.ts'
+import { describeBoth, Gate, someJobs } from './harness.ts'
 
 let folder: string
 beforeEach(async () => {
@@ -63,6 +64,30 @@ describeBoth('a worker', (bench) => {
     await own.stop()
     const ended = (await store.workers({ ended: true })).find(({ id }) => id === own.id)
     expect(ended?.version).toBe('b173c1c')
+  })
+
+  it('claims nothing before it has started, though it is woken', async () => {
+    const store = await bench.open()
+    const [id = ''] = await store.enqueue(someJobs(1, 'hello'))
+    const [subscribed, mayStart] = [new Gate(), new Gate()]
+    const onWake = store.onWake.bind(store)
+    Object.assign(store, {
+      async onWake(queues: readonly string[], wake: () => void) {
+        const subscription = await onWake(queues, wake)
+        wake()
+        subscribed.open()
+        await mayStart.opened
+        return subscription
+      },
+    })
+    const starting = bench.start({ store, workers })
+    await subscribed.opened
+    await observeFor(100, async () =>
+      expect(await store.get(id)).toMatchObject({ status: 'pending', run: 0 }),
+    )
+    mayStart.open()
+    await (await starting).drain()
+    expect(await store.get(id)).toMatchObject({ status: 'completed' })
   })
 
   it('does not start with a version that cannot be shown', async () => {

@@ -99,6 +99,7 @@ export class Dispatcher {
   #graceEnds: Timer | undefined
   #givesUp: Timer | undefined
   #gaveUp = false
+  #hasStarted = false
   #isOver = false
 
   #claims = 0
@@ -140,11 +141,13 @@ export class Dispatcher {
   }
 
   start(): void {
+    this.#hasStarted = true
     this.#turn()
   }
 
-  /** There may be something new. */
+  /** There may be something new. Before the start nothing is claimed: the worker may still fail to start. */
   wake(): void {
+    if (!this.#hasStarted) return
     this.#hungry = true
     this.#throttled = false
     this.#turnLater()
