@@ -66,12 +66,14 @@ describe.each(DIALECTS)('two API processes on one %s', (dialect) => {
   it('print the first admin token once, whichever starts first', async () => {
     const database = await createDatabase(dialect)
     const processes = await Promise.all([startProcess(database.url), startProcess(database.url)])
-    const tokens = processes.flatMap(({ process }) => /oncue_[\w-]{43}/.exec(process.stdout)?.[0] ?? [])
-    expect(tokens).toHaveLength(1)
-    const [token = ''] = tokens
+    const tokens = () => processes.flatMap(({ process }) => /oncue_[\w-]{43}/.exec(process.stdout)?.[0] ?? [])
+    // Printed after the line which says that it has started.
+    await eventually(() => expect(tokens()).toHaveLength(1))
+    const [token = ''] = tokens()
     for (const { url } of processes)
       expect((await fetchAs(token, `${url}/trpc/tokens.list`)).status).toBe(200)
     expect(await Promise.all(processes.map(({ process }) => process.stop()))).toEqual([0, 0])
+    expect(tokens()).toEqual([token])
     const again = await startProcess(database.url)
     expect(again.process.stdout + again.process.stderr).not.toMatch(/oncue_[\w-]{43}/)
     await again.process.stop()
