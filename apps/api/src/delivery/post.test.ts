@@ -38,6 +38,13 @@ it('times out without a response', async () => {
   await expect(post({ ...sent, url, timeoutMs: 100 })).rejects.toThrow('no response within 0.1 s')
 })
 
+it('times out when the server switches protocols instead', async () => {
+  const url = await serve(({ socket }) => {
+    socket.write('HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: other\r\n\r\n')
+  })
+  await expect(post({ ...sent, url, timeoutMs: 100 })).rejects.toThrow('no response within 0.1 s')
+})
+
 it('does not wait for the end of an endless response', async () => {
   const url = await serve((_, response) => {
     response.writeHead(200)

@@ -66,7 +66,8 @@ async function send({ url, body, headers, lookup, signal }: Post): Promise<Incom
   // An error after the response has begun is thrown where it is read.
   request.on('error', () => {})
   request.end(body)
-  const [response] = (await once(request, 'response')) as [IncomingMessage]
+  // With the signal, because a server that switches protocols causes neither a response nor an error.
+  const [response] = (await once(request, 'response', { signal })) as [IncomingMessage]
   return response
 }
 
