@@ -12,6 +12,8 @@ export class MailServer {
   readonly mails: Mail[] = []
   /** Responses that differ from the usual one, by command. */
   readonly answers = new Map<string, string>()
+  /** How many clients have said who they are. */
+  greeted = 0
   readonly #user: string
   readonly #server = createServer((socket) => this.#serve(socket))
 
@@ -48,6 +50,7 @@ export class MailServer {
         return '250 queued'
       }
       const [command = ''] = line.toUpperCase().split(' ')
+      if (command === 'EHLO') this.greeted += 1
       const given = this.answers.get(command)
       if (given !== undefined) return given
       if (command === 'AUTH')

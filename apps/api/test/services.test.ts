@@ -1,4 +1,6 @@
+import { type Runtime, systemRuntime } from '@oncue/runtime'
 import { describe, expect, it } from 'vitest'
+import { ATTEMPT_MS } from '../src/delivery/sender.ts'
 import { aNotification, MINUTE, Office } from './deliveries.ts'
 import { ADMIN_TOKEN, DIALECTS, errorOf, startTestApi } from './harness.ts'
 import { MailServer } from './mail-server.ts'
@@ -178,6 +180,43 @@ describe.each(DIALECTS)('services that alerts are sent to, on %s', (dialect) => 
     const row = await office.channel(id)
     if (!row) throw new Error('there is no channel')
     expect(await office.delivery.test(row)).toEqual({ delivered: false, error })
+  })
+
+  describe('a mail server that keeps talking', () => {
+    async function talkedTo() {
+      const server = await MailServer.listen('oncue:hunter2')
+      // The line says that more follow.
+      server.answers.set('EHLO', '250-here')
+      let endAttempt = () => {}
+      const runtime: Runtime = {
+        ...systemRuntime,
+        after(ms, work) {
+          if (ms === ATTEMPT_MS) endAttempt = work
+          return systemRuntime.after(ms, work)
+        },
+      }
+      const mail = { url: `smtp://oncue:hunter2@${server.host}`, from: 'oncue@example.com' }
+      const office = await Office.open(dialect, { mail, runtime })
+      const channel = { kind: 'email', name: 'mail', address: 'ada@example.com' } as const
+      const { id } = await office.control.channels.create(channel)
+      await office.delivery.notify(aNotification())
+      await office.until(() => expect(server.greeted).toBe(1))
+      return { office, id, endAttempt }
+    }
+
+    it('is tried again later', async () => {
+      const { office, id, endAttempt } = await talkedTo()
+      endAttempt()
+      await office.untilStatus('pending')
+      expect(await office.job()).toMatchObject({ retries: 1 })
+      expect(await office.channel(id)).toMatchObject({ lastError: 'not sent within 30 s' })
+    })
+
+    it('does not keep the process from stopping', async () => {
+      const { office } = await talkedTo()
+      await office.delivery.stop()
+      expect(await office.job()).toMatchObject({ status: 'pending', retries: 0, crashes: 0 })
+    })
   })
 
   it('are created over the API, tested, and never show their secrets', async () => {

@@ -1,6 +1,6 @@
 import type { ChannelRow, Store } from '@oncue/db'
 import type { Control } from '@oncue/db/control'
-import type { Runtime } from '@oncue/runtime'
+import { type Runtime, timeoutSignal } from '@oncue/runtime'
 import type { AddressGuard } from './addresses.ts'
 import type { AlertMessage, Sent } from './alert-message.ts'
 import { type IncidentUrls, sendToIncidents } from './incidents.ts'
@@ -24,6 +24,9 @@ export interface SenderOptions {
   readonly runtime: Runtime
 }
 
+/** For one attempt, with all its requests: shorter than the lease of its job. */
+export const ATTEMPT_MS = 30_000
+
 /** Makes one attempt to send to one channel: for a job, or for a test. */
 export class Sender {
   readonly #options: SenderOptions
@@ -42,9 +45,21 @@ export class Sender {
     const { store, environment, publicUrl } = this.#options
     const url = publicUrl === null ? null : publicUrl + message.path
     const sent = { id, message, environment, publicUrl, url, now: await store.now() }
-    const outcome = await this.#send(channel, sent, signal)
+    const outcome = await this.#sendInTime(channel, sent, signal)
     await this.record(channel, outcome)
     return outcome
+  }
+
+  /** Leaves a receiver that keeps talking: it must not occupy a slot of deliveries, or keep this process from stopping. */
+  async #sendInTime(channel: ChannelRow, sent: Sent, stop: AbortSignal): Promise<Outcome> {
+    const deadline = timeoutSignal(ATTEMPT_MS, this.#options.runtime)
+    const signal = AbortSignal.any([stop, deadline])
+    try {
+      return await Promise.race([this.#send(channel, sent, signal), untilAborted(signal)])
+    } catch (error) {
+      if (stop.aborted || !deadline.aborted) throw error
+      return { kind: 'failed', error: `not sent within ${ATTEMPT_MS / 1_000} s` }
+    }
   }
 
   #send(channel: ChannelRow, sent: Sent, signal: AbortSignal): Promise<Outcome> {
@@ -77,4 +92,12 @@ export class Sender {
       outcome.kind === 'delivered' ? { error: null } : { error: outcome.error, disable: isGone },
     )
   }
+}
+
+function untilAborted(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => {
+    const abort = () => reject(signal.reason)
+    if (signal.aborted) abort()
+    else signal.addEventListener('abort', abort, { once: true })
+  })
 }
