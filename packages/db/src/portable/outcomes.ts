@@ -32,7 +32,8 @@ export interface DurableStore {
 
   /**
    * Sends a signal to a live job: JOB_NOT_FOUND, JOB_FINISHED or TOO_MANY_SIGNALS. It is kept until the job receives it. Without `tx` it is
-   * delivered, and a suspended job that waits for it is due, when this returns; if the delivery fails after the commit,
+   * delivered, and a suspended job that waits for it is due, when this returns; with the key of a signal that the job
+   * has, even if it has ended, this changes nothing; if the delivery fails after the commit,
    * workers deliver it. With `tx` it belongs to the caller's
    * transaction, which locks no job; workers deliver it after the commit.
    */
@@ -157,12 +158,23 @@ function assertName(text: unknown, what: string): void {
   assertText(text, what)
 }
 
-/** Refuses a job that cannot receive a signal, by what a sender found. */
-export function assertReceiver(
-  signal: NewSignal,
-  found: { readonly topic: string; readonly live: boolean; readonly signals: number } | undefined,
-): void {
+/** The key under which a signal is recorded; null: a signal without a key is recorded each time it is sent. */
+export function signalKey({ name, key }: Pick<NewSignal, 'name' | 'key'>): string | null {
+  return key === undefined ? null : `signal:${name}:key:${key}`
+}
+
+/** What a sender found of the job; `known`: it has a signal with this name and key. */
+export type Receiver = {
+  readonly topic: string
+  readonly live: boolean
+  readonly signals: number
+  readonly known: boolean
+}
+
+/** Returns whether the signal is new: sent again with its key, it changes nothing. Refuses a job that cannot receive it. */
+export function isNewSignal(signal: NewSignal, found: Receiver | undefined): boolean {
   if (!found) throw new OncueError('JOB_NOT_FOUND', `There is no job ${signal.id}`)
+  if (found.known) return false
   if (!found.live) {
     const message = `Job ${signal.id} has finished: the signal ${JSON.stringify(signal.name)} was not sent`
     throw new OncueError('JOB_FINISHED', message)
@@ -172,6 +184,7 @@ export function assertReceiver(
     const message = `Job ${signal.id} keeps ${found.signals} signals: ${JSON.stringify(signal.name)} was not sent`
     throw new OncueError('TOO_MANY_SIGNALS', message)
   }
+  return true
 }
 
 /** Outcomes as a statement takes them, in the order in which rows are locked. */

@@ -3,10 +3,10 @@ import type { Runtime } from '@oncue/runtime'
 import { answer } from '../portable/asks.ts'
 import { type RunSpawns, spawnedJobs, spawnKey } from '../portable/children.ts'
 import {
-  assertReceiver,
   assertSignal,
   type DurableStore,
   encodeOutcomes,
+  isNewSignal,
   type NewSignal,
   type Outcome,
   type OutcomeKind,
@@ -149,9 +149,15 @@ export function* signalSteps(
   tells = true,
 ): Steps<void> {
   assertSignal(signal)
-  const [found] = yield step(statements.receiver(signal.id), true)
-  const { topic, live, signals } = found ?? {}
-  assertReceiver(signal, found && { topic: String(topic), live: live === true, signals: Number(signals) })
+  const [found] = yield step(statements.receiver(signal), true)
+  const { topic, live, signals, known } = found ?? {}
+  const receiver = {
+    topic: String(topic),
+    live: live === true,
+    signals: Number(signals),
+    known: known === true,
+  }
+  if (!isNewSignal(signal, found && receiver)) return
   yield step(statements.send(signal, signalId, now), false)
   // It returns a row, because some drivers refuse a statement without one.
   if (tells) yield step(statements.tellOf(signal.id), true)

@@ -1,5 +1,5 @@
 import type { JobId } from '@oncue/core'
-import type { EncodedRun, NewSignal } from '../portable/outcomes.ts'
+import { type EncodedRun, type NewSignal, signalKey } from '../portable/outcomes.ts'
 import type { RunRef } from '../store.ts'
 import type { Query } from './sql.ts'
 import { fn, preparedCall } from './sql.ts'
@@ -39,15 +39,20 @@ export function answer(id: JobId, name: string, data: string, now: Date | null):
   return { ...ANSWER, values: [now, id, name, data] }
 }
 
-/** One statement, so that a job that ends meanwhile is seen in one place; a live one first. With how many signals it keeps. */
-export function receiver(id: JobId): Query {
+/**
+ * One statement, so that a job that ends meanwhile is seen in one place; a live one first. With how many signals it keeps,
+ * and whether it has this one, by its key.
+ */
+export function receiver({ id, name, key }: NewSignal): Query {
   const text = `select r.topic, r.live,
+  exists (select from oncue.outcomes where job_id = $1::uuid and key = $2::text)
+    or exists (select from oncue.signals where job_id = $1::uuid and name = $3::text and key = $4::text) as known,
   ((select count(*) from oncue.signals where job_id = $1::uuid)
     + (select count(*) from oncue.outcomes where job_id = $1::uuid and kind = 'signal'))::integer as signals
 from (
   select topic, true as live from oncue.jobs where id = $1::uuid
   union all select topic, false from oncue.history where id = $1::uuid) r order by r.live desc limit 1`
-  return { text, values: [id] }
+  return { text, values: [id, signalKey({ name, key }), name, key ?? null] }
 }
 
 /** A repeat after a lost connection changes nothing. */

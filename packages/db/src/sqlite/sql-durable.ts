@@ -28,8 +28,10 @@ WHERE id = ?`
 
 /** A live job first, with how many signals it keeps. Id, id, id. */
 export const RECEIVER = `SELECT topic, 1 AS live,
+  EXISTS (SELECT 1 FROM oncue_outcomes WHERE job_id = ? AND key = ?) AS known,
   (SELECT count(*) FROM oncue_outcomes WHERE job_id = ? AND kind = 'signal') AS signals FROM oncue_jobs WHERE id = ?
-UNION ALL SELECT topic, 0, 0 FROM oncue_history WHERE id = ? ORDER BY live DESC LIMIT 1`
+UNION ALL SELECT topic, 0, EXISTS (SELECT 1 FROM oncue_outcomes WHERE job_id = ? AND key = ?), 0
+  FROM oncue_history WHERE id = ? ORDER BY live DESC LIMIT 1`
 
 /**
  * Resumes a suspended job that waits for a signal or an answer which is recorded, or for children whose end is. A throttled job is left alone: it is due, and waits

@@ -473,6 +473,18 @@ export function describeDurable(dialect: Dialect): void {
         expect((await store.durable.outcomes(run.id)).map(({ data }) => data)).toEqual([1, 4])
       })
 
+      it('with a key, sent again when its job has ended, is known', async () => {
+        const store = await bench.openWithClock()
+        const run = await aRun(store)
+        const send = (key: string) => store.durable.signal({ id: run.id, name: 'bank', data: '1', key })
+        await send('m1')
+        await record(store, run, [])
+        await store.settle([complete(run)])
+        await send('m1')
+        await expect(async () => send('m2')).rejects.toMatchObject({ code: 'JOB_FINISHED' })
+        expect(await keysOf(store, run.id)).toEqual(['signal:bank:key:m1'])
+      })
+
       it('has a name without a colon, so that name and key are never mistaken for others', async () => {
         const store = await bench.openWithClock()
         const run = await aRun(store)
@@ -517,8 +529,10 @@ export function describeDurable(dialect: Dialect): void {
           for (let n = 1; n < LIMITS.signals; n++)
             await store.durable.signal({ id: run.id, name: 'bank', data: '1' }, { tx })
         })
-        await sent()
+        const last = async () => store.durable.signal({ id: run.id, name: 'bank', data: '1', key: 'last' })
+        await last()
         await expect(sent).rejects.toMatchObject({ code: 'TOO_MANY_SIGNALS' })
+        await last()
         expect(await keysOf(store, run.id)).toHaveLength(LIMITS.signals)
       })
 

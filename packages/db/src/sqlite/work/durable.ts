@@ -1,14 +1,15 @@
 import type { JobId } from '@oncue/core'
 import {
   type Asking,
-  assertReceiver,
   assertSignal,
   type EncodedRun,
+  isNewSignal,
   type NewSignal,
   type Outcome,
   type OutcomeKind,
   RecordedRuns,
   type SuspendedWait,
+  signalKey,
 } from '../../portable/outcomes.ts'
 import type { Steps } from '../../queue/transaction.ts'
 import type { RunRef } from '../../store.ts'
@@ -137,14 +138,18 @@ export class Durable {
 /** Records a signal and resumes the job that waits for it, in whatever transaction this runs: it is the only writer. */
 export function* signalSteps(signal: NewSignal, signalId: string, now: number): Steps<void> {
   assertSignal(signal)
-  const { id, name, key, data } = signal
-  const [found] = yield { text: sql.RECEIVER, values: [id, id, id], reads: true }
-  const { topic, live, signals } = found ?? {}
-  assertReceiver(
-    signal,
-    found && { topic: String(topic), live: Number(live) === 1, signals: Number(signals) },
-  )
-  const recordKey = `signal:${name}:${key === undefined ? signalId : `key:${key}`}`
+  const { id, name, data } = signal
+  const key = signalKey(signal)
+  const [found] = yield { text: sql.RECEIVER, values: [id, key, id, id, id, key, id], reads: true }
+  const { topic, live, signals, known } = found ?? {}
+  const receiver = {
+    topic: String(topic),
+    live: Number(live) === 1,
+    signals: Number(signals),
+    known: Number(known) === 1,
+  }
+  if (!isNewSignal(signal, found && receiver)) return
+  const recordKey = key ?? `signal:${name}:${signalId}`
   yield { text: sql.RECORD, values: [id, recordKey, id, 'signal', name, data, now], reads: false }
   yield { text: sql.WAKE, values: [now, now, now, id, now], reads: false }
 }
