@@ -76,7 +76,7 @@ type FoundRow = Row & {
 const ASK = raw('a.name, a.question, a.schema, a.role, a.until, a.refused, a.created')
 
 /** The open question; null: it has this very answer. Otherwise throws. */
-async function openQuestion(sql: Sql, { id, name, key }: NewAnswer): Promise<Question | null> {
+async function openQuestion(sql: Sql, { id, name, value, by, key }: NewAnswer): Promise<Question | null> {
   const outcome = `ask:${name}`
   // One statement, so that a job that ends meanwhile is seen in one place; a live one first.
   const [row] = await sql.all<FoundRow>(
@@ -91,7 +91,12 @@ order by j.live desc limit 1`,
   if (!row) throw new OncueError('JOB_NOT_FOUND', `There is no job ${id}`)
   if (row.kind === 'answer') {
     const answered = sql.json(row.data) as RecordedAnswer
-    if (key !== undefined && answered.key === key) return null
+    const isSame =
+      key !== undefined &&
+      answered.key === key &&
+      answered.by === by &&
+      JSON.stringify(answered.value) === JSON.stringify(JSON.parse(value))
+    if (isSame) return null
     const details = { by: answered.by }
     throw new OncueError('ALREADY_ANSWERED', `${answered.by} has answered ${which}`, { details })
   }

@@ -97,8 +97,14 @@ export function describeAsks(dialect: Dialect): void {
     it('take an answer once that is sent twice with one key', async () => {
       const store = await bench.openWithClock()
       const run = await suspended(store)
-      await answer(store, run, 'true', 'anna', 'k1')
-      await answer(store, run, 'true', 'anna', 'k1')
+      await answer(store, run, '{"b": 1, "a": 2}', 'anna', 'k1')
+      await answer(store, run, '{"b":1,"a":2}', 'anna', 'k1')
+      const others = [
+        ['false', 'anna'],
+        ['{"b":1,"a":2}', 'ben'],
+      ] as const
+      for (const [value, by] of others)
+        await expect(answer(store, run, value, by, 'k1')).rejects.toMatchObject({ code: 'ALREADY_ANSWERED' })
       expect(await store.durable.outcomes(run.id)).toHaveLength(1)
     })
 
