@@ -462,6 +462,26 @@ describe.each(DIALECTS)('alerts on %s', (dialect) => {
     expect(new Set(told)).toEqual(rules)
   })
 
+  it('an alert that fires again for each new error is no more messages a minute', async () => {
+    const scene = await Scene.open(dialect)
+    await scene.store.attend(WORKER)
+    const evaluator = scene.evaluator()
+    for (const { id } of await scene.control.alertRules.list()) await scene.control.alertRules.delete(id)
+    const rule = { name: 'new', kind: 'new_error', queue: null, threshold: 7, forMs: 0 } as const
+    await scene.control.alertRules.create({ ...rule, enabled: true })
+    const fail = async (fingerprint: string) => {
+      await scene.enqueue()
+      await scene.run('fail', { ...ERROR, fingerprint })
+      await evaluator.tick()
+      scene.advance(TICK)
+    }
+    for (let n = 0; n < 12; n++) await fail(`f${n}`)
+    expect(scene.told).toHaveLength(MESSAGES_PER_MINUTE)
+    await evaluator.tick()
+    expect(scene.told).toHaveLength(MESSAGES_PER_MINUTE + 1)
+    expect(scene.told.at(-1)?.summary).toContain('and 11 other errors')
+  })
+
   it('an error is new if it was not seen for the days of its rule, and stays new for an hour', async () => {
     const scene = await Scene.open(dialect)
     const presence = await scene.store.attend(WORKER)

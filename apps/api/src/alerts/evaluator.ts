@@ -31,6 +31,8 @@ export class AlertEvaluator implements Service {
   readonly #options: EvaluatorOptions
   readonly #term: Term
   readonly #loop: Loop
+  /** When this process sent messages in the last minute: an alert that fires again has only its last time stored. */
+  #sent: Date[] = []
 
   constructor(options: EvaluatorOptions) {
     const { store, log, runtime = systemRuntime } = options
@@ -82,12 +84,16 @@ export class AlertEvaluator implements Service {
     if (untold.length === 0) return
     const groups = byGroup(untold)
     const open = await control.alerts.openIn(untold.map(({ groupId, id }) => groupId ?? id))
-    const sent = await control.alerts.toldSince(new Date(now.getTime() - MINUTE_MS))
-    for (const [nth, alerts] of messages(groups, MESSAGES_PER_MINUTE - sent.length).entries()) {
+    const since = new Date(now.getTime() - MINUTE_MS)
+    this.#sent = this.#sent.filter((at) => at > since)
+    const stored = await control.alerts.toldSince(since)
+    const sent = new Set([...stored, ...this.#sent].map((at) => at.getTime()))
+    for (const [nth, alerts] of messages(groups, MESSAGES_PER_MINUTE - sent.size).entries()) {
       try {
         await notify(notificationOf(alerts, open, now))
         // Each message gets a distinct time, by which messages are counted.
         const at = new Date(now.getTime() + nth)
+        this.#sent.push(at)
         for (const { id, transitions } of alerts) await control.alerts.told(id, transitions, at)
       } catch (error) {
         log.warn(
