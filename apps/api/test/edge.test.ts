@@ -83,6 +83,18 @@ describe('a body', () => {
     }
   })
 
+  it.each(['/api/jobs/enqueue', '/trpc/jobs.enqueue', '/trpc/jobs.enqueue,jobs.enqueue?batch=1'])(
+    'in another encoding than UTF-8 is refused: %s',
+    async (path) => {
+      const api = await startTestApi('sqlite')
+      const body = Buffer.from('{"topic":"mail_digest","payload":"café"}', 'latin1')
+      const headers = { 'content-type': 'application/json' }
+      const response = await api.fetch(path, { method: 'POST', body, headers })
+      expect(response.status).toBe(400)
+      expect(await response.text()).toContain('INVALID_JSON')
+    },
+  )
+
   it('that is nested deeply is refused before it is parsed', async () => {
     const api = await startTestApi('sqlite')
     const bearer = { authorization: `Bearer ${await api.tokenFor('producer')}` }

@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer'
 import type { IncomingMessage } from 'node:http'
 import { OncueError } from '@oncue/core'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
@@ -65,6 +66,8 @@ function readText(
     if (error) return done(error, '')
     const body = Buffer.concat(chunks, size)
     if (size > SMALL_BODY && isTooDeep(body)) return done(tooDeep(), '')
+    // Otherwise a replacement character would be stored for every letter of another encoding.
+    if (!isUtf8(body)) return done(new OncueError('INVALID_JSON', 'The body is not UTF-8'), '')
     done(null, body.toString())
   }
   const onData = (chunk: Buffer) => {
