@@ -3,7 +3,8 @@ import { toRegistry } from '@oncue/core/internal'
 import { openStore, type Store } from '@oncue/db'
 import { createPostgresDatabase, createSqliteDatabase } from '@oncue/db/testing'
 import { silentLogger } from '@oncue/runtime'
-import { afterAll, beforeAll, beforeEach, describe, expect, inject, test } from 'vitest'
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import { afterAll, beforeAll, beforeEach, describe, expect, inject, onTestFinished, test, vi } from 'vitest'
 import { z } from 'zod'
 import { createPayloadValidation, type PayloadValidation } from '../src/enqueue/payload-validation.ts'
 
@@ -143,6 +144,20 @@ describe.each(Object.entries(DATABASES))('payloads of announced topics on %s', (
     await Promise.all(Array.from({ length: 50 }, () => fresh.check('mail', { userId: '123' }, 'reject')))
     await fresh.check('mail', { userId: '123' }, 'reject')
     expect(asked).toBe(1)
+  })
+
+  test('schemas of questions are compiled once, and the last 500 are kept', () => {
+    const compile = vi.spyOn(Ajv2020.prototype, 'compile')
+    onTestFinished(() => compile.mockRestore())
+    const ask = (name: string, maximum: number) => {
+      const question = { topic: 'mail', name, schema: { type: 'number', maximum } }
+      payloads.checkAnswer(question, 0)
+    }
+    for (let n = 0; n < 3; n++) ask(`approve ${n}`, 0)
+    expect(compile).toHaveBeenCalledTimes(1)
+    for (let n = 1; n < 500; n++) ask('approve', n)
+    ask('approve', 0)
+    expect(compile).toHaveBeenCalledTimes(501)
   })
 
   test('a failed read of the schemas is repeated', async () => {

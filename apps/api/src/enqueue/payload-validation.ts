@@ -9,6 +9,8 @@ import { TtlCache } from '../ttl-cache.ts'
 
 /** How old the announced schemas may be. */
 const REFRESH_MS = 2_000
+/** How many schemas of questions are kept. */
+const MAX_QUESTIONS = 500
 
 export interface PayloadValidation {
   /**
@@ -21,7 +23,7 @@ export interface PayloadValidation {
   /** Checks a signal against what a worker announced: UNKNOWN_SIGNAL, INVALID_SIGNAL. Not if it announced nothing. */
   checkSignal(topic: string, name: string, data: unknown): Promise<void>
   /** Checks an answer against the schema that was stored with its question: INVALID_ANSWER. */
-  checkAnswer(question: Pick<Question, 'topic' | 'name' | 'schema'>, value: unknown): void
+  checkAnswer(question: Pick<Question, 'topic' | 'schema'>, value: unknown): void
   /** What workers announced of topics: queue, priority, retries and timeout of jobs whose caller names none. */
   policies(): Promise<(topic: string) => TopicPolicy | undefined>
 }
@@ -51,8 +53,8 @@ export function createPayloadValidation({
   refreshMs = REFRESH_MS,
   runtime,
 }: Options): PayloadValidation {
-  const ajv = createAjv()
-  const compiled = new Map<string, Known>()
+  const schemas = createCompiler(log)
+  let questions = createCompiler(log)
   const announced = new TtlCache<Map<string, Announced>>(refreshMs, 1, runtime)
 
   async function readTopics(): Promise<Map<string, Announced>> {
@@ -65,36 +67,12 @@ export function createPayloadValidation({
     )
   }
 
-  function compile(topic: string, text: string): ValidateFunction | null {
-    const known = compiled.get(topic)
-    if (known?.text === text) return known.validate
-    const validate = tryToCompile(topic, text)
-    compiled.set(topic, { text, validate })
-    return validate
-  }
-
-  function tryToCompile(topic: string, text: string): ValidateFunction | null {
-    const schema = JSON.parse(text)
-    try {
-      return ajv.compile(schema)
-    } catch (error) {
-      log.warn(
-        { topic, err: error },
-        'announced schema does not compile; payloads of this topic are not validated',
-      )
-      return null
-    } finally {
-      // Ajv would keep every version, and refuse a second one with the same $id.
-      if (typeof schema === 'object' && schema !== null) ajv.removeSchema(schema)
-    }
-  }
-
   async function checker(mode: Mode): ReturnType<PayloadValidation['checker']> {
     if (mode === 'off') return () => {}
     const known = await announced.get('', readTopics)
     return (topic, payload) => {
       const text = known.get(topic)?.schema
-      const validate = text === undefined ? null : compile(topic, text)
+      const validate = text === undefined ? null : schemas.compile(topic, text)
       if (!validate || validate(payload)) return
       const { reason, path } = describeFault(validate.errors ?? [])
       const message = `${path}: ${reason} (schema of ${topic})`
@@ -113,21 +91,23 @@ export function createPayloadValidation({
         names.length > 0 ? `it has ${names.map((each) => JSON.stringify(each)).join(', ')}` : 'it has none'
       throw new OncueError('UNKNOWN_SIGNAL', `${topic} has no signal ${JSON.stringify(name)}: ${there}`)
     }
-    assertFits(topic, `${topic}\0${name}`, signals[name], data, 'signal')
+    const text = JSON.stringify(signals[name])
+    assertFits(schemas.compile(topic, text, name), topic, data, 'signal')
   }
 
-  function checkAnswer({ topic, name, schema }: Pick<Question, 'topic' | 'name' | 'schema'>, value: unknown) {
-    assertFits(topic, `${topic}\0ask\0${name}`, schema, value, 'answer')
+  /** Each job may have questions of its own: their schemas are known by their text, and forgotten when they are many. */
+  function checkAnswer({ topic, schema }: Pick<Question, 'topic' | 'schema'>, value: unknown) {
+    const text = JSON.stringify(schema)
+    if (questions.size >= MAX_QUESTIONS) questions = createCompiler(log)
+    assertFits(questions.compile(topic, text, text), topic, value, 'answer')
   }
 
   function assertFits(
+    validate: ValidateFunction | null,
     topic: string,
-    key: string,
-    schema: unknown,
     value: unknown,
     what: 'signal' | 'answer',
   ): void {
-    const validate = compile(key, JSON.stringify(schema))
     if (!validate || validate(value)) return
     const { reason, path } = describeFault(validate.errors ?? [], what)
     const code = what === 'signal' ? 'INVALID_SIGNAL' : 'INVALID_ANSWER'
@@ -142,6 +122,43 @@ export function createPayloadValidation({
     async policies() {
       const known = await announced.get('', readTopics)
       return (topic) => known.get(topic)?.policy
+    },
+  }
+}
+
+/** Compiles schemas, and keeps the last one of each topic, or of each of its parts. */
+function createCompiler(log: Options['log']) {
+  const ajv = createAjv()
+  const compiled = new Map<string, Known>()
+
+  function tryToCompile(topic: string, text: string): ValidateFunction | null {
+    const schema = JSON.parse(text)
+    try {
+      return ajv.compile(schema)
+    } catch (error) {
+      log.warn(
+        { topic, err: error },
+        'announced schema does not compile; payloads of this topic are not validated',
+      )
+      return null
+    } finally {
+      // Ajv would keep every version, and refuse a second one with the same $id.
+      if (typeof schema === 'object' && schema !== null) ajv.removeSchema(schema)
+    }
+  }
+
+  return {
+    get size() {
+      return compiled.size
+    },
+
+    compile(topic: string, text: string, part = ''): ValidateFunction | null {
+      const key = `${topic}\0${part}`
+      const known = compiled.get(key)
+      if (known?.text === text) return known.validate
+      const validate = tryToCompile(topic, text)
+      compiled.set(key, { text, validate })
+      return validate
     },
   }
 }
