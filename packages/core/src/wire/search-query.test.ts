@@ -143,6 +143,7 @@ describe('what cannot be understood is refused with a hint', () => {
     ['topic: mail', 'topic: has no value', 'Write it without a space: topic:mail_digest.'],
     ['queue:a queue:b', 'queue: is given twice', 'Remove one of them.'],
     ['id:xyz', 'id: “xyz” is neither the beginning nor the end of an id', 'such as id:1a2b3c4d'],
+    ['topic:mail ""', 'Nothing can be searched for “topic:mail ""”', 'Search by id'],
     ['payload:order 42', 'payload:order cannot be combined with other words', 'payload:"order 42"'],
   ])('%j', (text, message, hint) => {
     try {

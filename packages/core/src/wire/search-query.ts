@@ -212,6 +212,8 @@ function freeOf(tokens: readonly Token[]): Free | null {
 }
 
 function guessesOf({ text, isQuoted, isId, isPayload }: Free, context: SearchContext): Part[] {
+  // Empty quotes: every payload contains that.
+  if (text === '') return []
   if (isId || isJobId(text.toLowerCase())) return guessesOfId(text)
   const payload: Part[] = context.maySearchPayloads
     ? [{ filter: { payloadText: text }, words: `payload contains “${text}”` }]
