@@ -1,4 +1,5 @@
 import { createServer, type Socket } from 'node:net'
+import { systemRuntime, type Timer } from '@oncue/runtime'
 import { onTestFinished } from 'vitest'
 
 export interface Mail {
@@ -12,8 +13,12 @@ export class MailServer {
   readonly mails: Mail[] = []
   /** Responses that differ from the usual one, by command. */
   readonly answers = new Map<string, string>()
+  /** Answers a greeting with lines that say that more follow, without end. */
+  keepsTalking = false
   /** How many clients have said who they are. */
   greeted = 0
+  /** How many of them are connected. */
+  connections = 0
   readonly #user: string
   readonly #server = createServer((socket) => this.#serve(socket))
 
@@ -51,6 +56,10 @@ export class MailServer {
       }
       const [command = ''] = line.toUpperCase().split(' ')
       if (command === 'EHLO') this.greeted += 1
+      if (command === 'EHLO' && this.keepsTalking) {
+        talk = systemRuntime.every(100, () => say('250-here'))
+        return null
+      }
       const given = this.answers.get(command)
       if (given !== undefined) return given
       if (command === 'AUTH')
@@ -60,7 +69,13 @@ export class MailServer {
       if (command === 'DATA') data = []
       return ANSWERS[command] ?? '250 ok'
     }
+    let talk: Timer | undefined
+    this.connections += 1
     socket.on('error', () => {})
+    socket.on('close', () => {
+      systemRuntime.cancel(talk)
+      this.connections -= 1
+    })
     socket.on('data', (chunk) => {
       const lines = (buffer + chunk.toString()).split('\r\n')
       buffer = lines.pop() ?? ''

@@ -185,8 +185,7 @@ describe.each(DIALECTS)('services that alerts are sent to, on %s', (dialect) => 
   describe('a mail server that keeps talking', () => {
     async function talkedTo() {
       const server = await MailServer.listen('oncue:hunter2')
-      // The line says that more follow.
-      server.answers.set('EHLO', '250-here')
+      server.keepsTalking = true
       let endAttempt = () => {}
       const runtime: Runtime = {
         ...systemRuntime,
@@ -201,21 +200,23 @@ describe.each(DIALECTS)('services that alerts are sent to, on %s', (dialect) => 
       const { id } = await office.control.channels.create(channel)
       await office.delivery.notify(aNotification())
       await office.until(() => expect(server.greeted).toBe(1))
-      return { office, id, endAttempt }
+      return { server, office, id, endAttempt }
     }
 
     it('is tried again later', async () => {
-      const { office, id, endAttempt } = await talkedTo()
+      const { server, office, id, endAttempt } = await talkedTo()
       endAttempt()
       await office.untilStatus('pending')
       expect(await office.job()).toMatchObject({ retries: 1 })
       expect(await office.channel(id)).toMatchObject({ lastError: 'not sent within 30 s' })
+      await office.until(() => expect(server.connections).toBe(0))
     })
 
     it('does not keep the process from stopping', async () => {
-      const { office } = await talkedTo()
+      const { server, office } = await talkedTo()
       await office.delivery.stop()
       expect(await office.job()).toMatchObject({ status: 'pending', retries: 0, crashes: 0 })
+      await office.until(() => expect(server.connections).toBe(0))
     })
   })
 

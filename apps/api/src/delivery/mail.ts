@@ -1,3 +1,4 @@
+import { Socket } from 'node:net'
 import type { ChannelRow } from '@oncue/db'
 import { createTransport } from 'nodemailer'
 import { MESSAGE_TITLES, type Sent } from './alert-message.ts'
@@ -26,17 +27,23 @@ export class Mail {
     return this.#options !== null
   }
 
-  async send({ address }: ChannelRow, sent: Sent): Promise<Outcome> {
+  /** The signal closes the connection: its timeouts never end with a server that keeps talking. */
+  async send({ address }: ChannelRow, sent: Sent, signal: AbortSignal): Promise<Outcome> {
     if (!this.#options) return { kind: 'refused', error: 'ONCUE_SMTP_URL is not set' }
     const { url, from } = this.#options
     const timeouts = { connectionTimeout: TIMEOUT_MS, greetingTimeout: TIMEOUT_MS, socketTimeout: TIMEOUT_MS }
-    const transport = createTransport({ url, ...timeouts, disableFileAccess: true, disableUrlAccess: true })
+    const isolated = { disableFileAccess: true, disableUrlAccess: true }
+    const socket = new Socket()
+    const transport = createTransport({ url, socket, ...timeouts, ...isolated })
+    const close = () => void socket.destroy()
+    signal.addEventListener('abort', close, { once: true })
     try {
       await transport.sendMail({ from, to: address, ...contentOf(sent) })
       return { kind: 'delivered' }
     } catch (error) {
       return outcomeOf(error as SmtpError)
     } finally {
+      signal.removeEventListener('abort', close)
       transport.close()
     }
   }

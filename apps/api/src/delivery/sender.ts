@@ -71,7 +71,7 @@ export class Sender {
       case 'web_push':
         return webPush.send(channel, sent, means)
       case 'email':
-        return mail.send(channel, sent)
+        return mail.send(channel, sent, signal)
       case 'pagerduty':
       case 'opsgenie':
         return sendToIncidents(channel, sent, incidents, means)
