@@ -122,6 +122,7 @@ describe.each(DIALECTS)('health on %s', (dialect) => {
       delivery: { waiting: 0, oldestWaiting: null, paused: null, limit: null },
       failures: [],
       alerts: { firing: 0, acked: 0, snoozed: 0 },
+      questions: 0,
       bulkOperations: [],
     } satisfies Health)
   })

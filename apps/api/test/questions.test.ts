@@ -24,6 +24,7 @@ describe.each(DIALECTS)('questions on %s', (dialect) => {
     expect(await admin.jobs.questions.query({ topic: 'payout' })).toMatchObject([
       { ...APPROVE, id, topic: 'payout', queue: 'default', until: null, refused: null },
     ])
+    expect((await admin.health.get.query()).questions).toBe(1)
     expect(await admin.jobs.answer.mutate({ id, name: 'approve', value: { ok: true } })).toEqual({
       id,
       name: 'approve',

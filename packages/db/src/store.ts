@@ -178,6 +178,8 @@ export interface Store {
   timeline(id: JobId): Promise<Timeline | null>
   /** Open questions of live jobs, the oldest first. */
   questions(filter?: QuestionFilter): Promise<Question[]>
+  /** How many questions are open, counted up to 1,000, and when that was by the store's clock. */
+  countQuestions(): Promise<{ readonly at: Date; readonly count: number }>
   /**
    * The parent of a job, its children, the jobs it waits for and those that wait for it: the first 50 of each. Children
    * are searched among the jobs that were made while it ran, up to a bound. Null: there is no such job.

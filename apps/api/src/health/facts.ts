@@ -38,12 +38,14 @@ export interface Facts {
   /** In the last hour, the largest first. */
   readonly failures: readonly FailureGroup[]
   readonly rules: readonly AlertRuleRow[]
+  /** Open ones, of jobs. */
+  readonly questions: number
   /** Those that have not ended. */
   readonly bulkOperations: readonly BulkOperationRow[]
   readonly alerts: { readonly firing: number; readonly acked: number; readonly snoozed: number }
 }
 
-type Source = Pick<Store, 'now' | 'queues' | 'workers' | 'activity' | 'gauges' | 'failures'>
+type Source = Pick<Store, 'countQuestions' | 'queues' | 'workers' | 'activity' | 'gauges' | 'failures'>
 type People = Pick<Control, 'alertRules' | 'alerts' | 'bulkOperations'>
 
 /** The facts that are cached. */
@@ -66,7 +68,7 @@ export class FactReader {
 
   async read(): Promise<Facts> {
     const store = this.#store
-    const now = await store.now()
+    const { at: now, count: questions } = await store.countQuestions()
     const { until, activity: before, ...slow } = await this.#slow.get('', () => this.#readSlow(now))
     const [load, recent, alerts, bulkOperations] = await Promise.all([
       readLoad(store),
@@ -76,6 +78,7 @@ export class FactReader {
     ])
     return {
       now,
+      questions,
       ...load,
       ...slow,
       activity: [...before, ...recent].filter(isTheirs),

@@ -55,6 +55,7 @@ export function measure(facts: Facts): Omit<Health, 'dialect' | 'version' | 'env
     delivery,
     failures: facts.failures.slice(0, TOP_FAILURES).map(shortened),
     alerts: facts.alerts,
+    questions: facts.questions,
     bulkOperations: facts.bulkOperations.map(({ actor: { id, name }, ...operation }) => ({
       ...operation,
       by: { id, name },

@@ -59,6 +59,7 @@ export function healthOf(differs: Partial<Health> = {}): Health {
     delivery: { waiting: 0, oldestWaiting: null, paused: null, limit: null },
     failures: [],
     alerts: { firing: 0, acked: 0, snoozed: 0 },
+    questions: 0,
     bulkOperations: [],
     ...differs,
   }

@@ -94,6 +94,7 @@ export const healthSchema = z.object({
     .array(failureGroupSchema.omit({ firstSeen: true, trend: true, sample: true }))
     .describe('the largest groups of retrying jobs and of those that gave up in the last hour, at most 5'),
   alerts: alertCountsSchema,
+  questions: z.int().describe('open questions of jobs, which wait for an answer; counted up to 1,000'),
   bulkOperations: z
     .array(
       bulkOperationSchema.pick({

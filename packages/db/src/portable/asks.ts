@@ -124,6 +124,18 @@ order by a.created, a.job_id, a.name limit ${limit}`,
   return rows.map((row) => toQuestion(sql, row))
 }
 
+/** Beyond it a person needs no exact number. */
+const MAX_COUNT = 1_000
+
+/** Open questions of live jobs. */
+export async function countQuestions(sql: Sql): Promise<{ at: Date; count: number }> {
+  const [row] = await sql.all<{ at: unknown; open: unknown }>(
+    q`select ${sql.clock()} as at, (select count(*) from (
+  select 1 from {asks} a join {jobs} j on j.id = a.job_id where a.closed is null limit ${MAX_COUNT}) o) as open`,
+  )
+  return { at: timeOf(sql, row?.at), count: Number(row?.open) }
+}
+
 function toQuestion(sql: Sql, row: Row): Question {
   const { id, topic, queue, question, refused } = row
   return {

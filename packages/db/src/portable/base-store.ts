@@ -15,7 +15,7 @@ import { assertWorkerId, isUuid } from '../uuid.ts'
 import { type Acted, type ActionBatch, act, type PayloadOutcome, prune, refusePayload } from './actions.ts'
 import { type Admin, createAdmin } from './admin.ts'
 import { type AlertStore, createAlerts } from './alerts.ts'
-import { questions } from './asks.ts'
+import { countQuestions, questions } from './asks.ts'
 import { type AuditStore, assertBy, createAudit } from './audit.ts'
 import { type BulkOperationStore, createBulkOperations, type FencedAction } from './bulk-operations.ts'
 import { type ChannelStore, createChannels } from './channels.ts'
@@ -198,6 +198,7 @@ export abstract class BaseStore {
   readonly explain = this.#reading(explain)
   readonly timeline = this.#reading(timeline)
   readonly questions = this.#reading(questions)
+  readonly countQuestions = this.#reading(countQuestions)
   readonly family = this.#reading(family)
   readonly glance = this.#reading(glance)
   readonly stats = this.#reading(stats)

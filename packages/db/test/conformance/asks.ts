@@ -65,6 +65,7 @@ export function describeAsks(dialect: Dialect): void {
       expect(await store.questions()).toEqual([question])
       expect(await store.questions({ id, topic })).toEqual([question])
       expect(await store.questions({ topic: 'another' })).toEqual([])
+      expect(await store.countQuestions()).toEqual({ at: now, count: 1 })
       expect((await read(store, id)).waits).toEqual({
         since: now.toISOString(),
         for: [{ kind: 'ask', name: 'approve', until: question.until.toISOString() }],
@@ -196,6 +197,7 @@ export function describeAsks(dialect: Dialect): void {
       const run = await suspended(store)
       await store.cancel([run.id], { by: 'anna' })
       expect(await namesOf(store)).toEqual([])
+      expect(await store.countQuestions()).toMatchObject({ count: 0 })
       await expect(answer(store, run)).rejects.toMatchObject({ code: 'JOB_FINISHED' })
       await expect(
         answer(store, { ...run, id: run.id.replace(/.$/, (digit) => (digit === '0' ? '1' : '0')) }),
