@@ -27,7 +27,7 @@ describe('enqueueing by hand', () => {
     fireEvent.changeText(screen.getByLabelText('city'), 'Berlin')
     fireEvent.changeText(screen.getByLabelText('extra (optional)'), '[1]')
     fireEvent.press(screen.getByLabelText('weekly'))
-    fireEvent.press(screen.getByLabelText('true'))
+    fireEvent.press(screen.getByLabelText('Yes'))
     fireEvent.changeText(screen.getByLabelText('Delay, in minutes'), '10')
     fireEvent.press(screen.getByLabelText('Enqueue'))
     fireEvent.press(await screen.findByLabelText('Open the job'))

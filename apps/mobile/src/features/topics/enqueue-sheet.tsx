@@ -6,7 +6,6 @@ import { Button } from '../../components/ui/button.tsx'
 import { describeProblem } from '../../components/ui/describe-problem.ts'
 import { Field } from '../../components/ui/field.tsx'
 import { HoldButton } from '../../components/ui/hold-button.tsx'
-import { Segmented } from '../../components/ui/segmented.tsx'
 import { Sheet } from '../../components/ui/sheet.tsx'
 import { Text } from '../../components/ui/text.tsx'
 import { useAct, useLock } from '../../lib/api.tsx'
@@ -14,17 +13,11 @@ import { shortId } from '../../lib/format.ts'
 import { felt } from '../../lib/haptics.ts'
 import { useHealth } from '../../lib/use-health.ts'
 import { useOpen } from '../../lib/use-open.ts'
-import { type Entered, type Errors, enteredOf, fieldAt, readForm } from './form.ts'
+import type { Errors } from './form.ts'
 import { type OptionText, readOptions } from './options.ts'
-import { PayloadFields } from './payload-fields.tsx'
 import { policyOf } from './policy.ts'
 import type { Topic } from './queries.ts'
-import { payloadField } from './schema.ts'
-
-const WAYS = [
-  { value: 'form', label: 'Form' },
-  { value: 'json', label: 'JSON' },
-] as const
+import { pathIn, SchemaForm, useSchemaForm } from './schema-form.tsx'
 
 interface Request {
   readonly payload: unknown
@@ -38,10 +31,7 @@ export interface EnqueueSheetProps {
 
 /** Enqueues one job by hand: a payload by the topic's schema, and options. */
 export function EnqueueSheet({ topic, onClose }: EnqueueSheetProps) {
-  const form = payloadField(topic.input)
-  const hasForm = form.shape.kind !== 'json'
-  const [way, setWay] = useState<'form' | 'json'>(hasForm ? 'form' : 'json')
-  const [entered, setEntered] = useState<Entered>(() => enteredOf(form))
+  const form = useSchemaForm('payload', topic.input)
   const [options, setOptions] = useState<OptionText>({ queue: '', priority: '', delay: '' })
   const [errors, setErrors] = useState<Errors>({})
   const [problem, setProblem] = useState<string | null>(null)
@@ -52,33 +42,23 @@ export function EnqueueSheet({ topic, onClose }: EnqueueSheetProps) {
     (client, request: Request) => client.jobs.enqueue(topic.topic, request.payload, request.options),
     { touches: ['health.get', 'jobs.list', 'jobs.stats'] },
   )
-  // The whole payload as one field, where it is written as JSON.
-  const field = way === 'json' ? { ...payloadField(null), isRequired: false } : form
   const policy = policyOf(topic)
-
-  function choose(next: 'form' | 'json') {
-    const checked = readForm(form, entered)
-    if (next === 'json' && checked.ok)
-      setEntered({ ...entered, payload: JSON.stringify(checked.value, null, 2) })
-    setErrors({})
-    setWay(next)
-  }
 
   async function send() {
     setProblem(null)
-    const payload = readForm(field, entered)
+    const payload = form.read()
     const wanted = readOptions(options)
-    setErrors({ ...(payload.ok ? {} : payload.errors), ...wanted.errors })
+    setErrors(wanted.errors)
     if (!payload.ok || !wanted.options) return
     try {
       setDoneId(await enqueue.run({ payload: payload.value, options: wanted.options }))
       felt('done')
     } catch (error) {
       felt('refused')
-      const place = placeOf(error, (path) => fieldAt(field, path))
+      const option = optionIn(error)
       const { text } = describeProblem(error)
-      if (place === null) setProblem(text)
-      else setErrors({ [place]: text })
+      if (option !== null) setErrors({ [option]: text })
+      else if (!form.refuse(pathIn(error), text)) setProblem(text)
     }
   }
 
@@ -113,13 +93,7 @@ export function EnqueueSheet({ topic, onClose }: EnqueueSheetProps) {
       <View style={styles.where}>
         <EnvironmentBadge />
       </View>
-      {hasForm && <Segmented label="Payload as" options={WAYS} value={way} onChange={choose} />}
-      <PayloadFields
-        field={field}
-        entered={entered}
-        errors={errors}
-        onChange={(path, text) => setEntered({ ...entered, [path]: text })}
-      />
+      <SchemaForm form={form} />
       <Field label="Queue" placeholder={policy.queue} {...option('queue')} />
       <Field
         label="Priority"
@@ -144,16 +118,13 @@ export function EnqueueSheet({ topic, onClose }: EnqueueSheetProps) {
   )
 }
 
-/** The field of an error from the API or the check before it. Null: no field of this form. */
-function placeOf(error: unknown, fieldOf: (path: string) => string | null): string | null {
+/** The option that an error from the API or the check before it is about. */
+function optionIn(error: unknown): keyof OptionText | null {
   if (!isOncueError(error)) return null
-  const { path } = error.details ?? {}
-  const named = typeof path === 'string' ? path : (/^[\w$.[\]"]+/.exec(error.message)?.[0] ?? '')
-  const [, option] = /^(?:input|options)\.(queue|priority|delay)$/.exec(named) ?? []
-  if (option !== undefined) return option
+  const [, option] = /^(?:input|options)\.(queue|priority|delay)$/.exec(pathIn(error)) ?? []
+  if (option !== undefined) return option as keyof OptionText
   if (error.code === 'INVALID_QUEUE' || error.code === 'QUEUE_NOT_ALLOWED') return 'queue'
-  if (error.code === 'INVALID_PRIORITY') return 'priority'
-  return fieldOf(named.replace(/^input\.(?=payload)/, ''))
+  return error.code === 'INVALID_PRIORITY' ? 'priority' : null
 }
 
 interface DoneProps {

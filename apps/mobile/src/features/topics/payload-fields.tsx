@@ -24,7 +24,12 @@ export function PayloadFields(props: PayloadFieldsProps) {
   const error = errors[path] ?? null
   const change = (next: string) => onChange(path, next)
   if (shape.kind === 'boolean')
-    return <Choice {...{ label, text, error, values: [true, false], help: field.help, onChange: change }} />
+    return (
+      <Choice
+        {...{ label, text, error, values: [true, false], help: field.help, onChange: change }}
+        inWords={(value) => (value === true ? 'Yes' : 'No')}
+      />
+    )
   if (shape.kind === 'choice')
     return <Choice {...{ label, text, error, values: shape.values, help: field.help, onChange: change }} />
   const isLong = shape.kind === 'list' || shape.kind === 'json'
@@ -51,7 +56,7 @@ interface GroupProps extends PayloadFieldsProps {
 function Group({ field, fields, errors, ...rest }: GroupProps) {
   const { colors } = useTheme()
   const error = errors[field.path]
-  const isWhole = field.path === 'payload'
+  const isWhole = isRoot(field)
   return (
     <View
       role="group"
@@ -77,11 +82,12 @@ interface ChoiceProps {
   readonly text: string
   readonly error: string | null
   readonly help: string
+  readonly inWords?: (value: unknown) => string
   readonly onChange: (text: string) => void
 }
 
 /** One of a few values. Pressing the chosen one again clears it. */
-function Choice({ label, values, text, error, help, onChange }: ChoiceProps) {
+function Choice({ label, values, text, error, help, inWords = valueInWords, onChange }: ChoiceProps) {
   return (
     <View role="group" aria-label={label}>
       <Text variant="label">{label}</Text>
@@ -90,12 +96,7 @@ function Choice({ label, values, text, error, help, onChange }: ChoiceProps) {
           const json = JSON.stringify(value)
           const isOn = json === text
           return (
-            <Chip
-              key={json}
-              label={valueInWords(value)}
-              isOn={isOn}
-              onPress={() => onChange(isOn ? '' : json)}
-            />
+            <Chip key={json} label={inWords(value)} isOn={isOn} onPress={() => onChange(isOn ? '' : json)} />
           )
         })}
       </View>
@@ -112,8 +113,13 @@ function Choice({ label, values, text, error, help, onChange }: ChoiceProps) {
   )
 }
 
-function labelOf({ name, path, isRequired }: SchemaField): string {
-  const label = path === 'payload' ? 'Payload' : name
+const isRoot = ({ name, path }: SchemaField) => name === path
+
+const ROOTS: Readonly<Record<string, string>> = { payload: 'Payload', answer: 'Answer', signal: 'Data' }
+
+function labelOf(field: SchemaField): string {
+  const { name, title, isRequired } = field
+  const label = isRoot(field) ? (ROOTS[name] ?? name) : (title ?? name)
   return isRequired ? label : `${label} (optional)`
 }
 

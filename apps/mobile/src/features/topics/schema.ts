@@ -15,6 +15,8 @@ export type SimpleShape = Extract<Shape, { kind: 'text' | 'number' }>
 
 export interface SchemaField {
   readonly name: string
+  /** What people call it: its title in the schema. */
+  readonly title: string | null
   /** As the API names it in errors: `payload.user.name`. */
   readonly path: string
   readonly isRequired: boolean
@@ -30,8 +32,11 @@ type Schema = Readonly<Record<string, unknown>>
 const MAX_DEPTH = 4
 
 /** The whole payload, as a field of its own. */
-export function payloadField(schema: unknown): SchemaField {
-  return fieldOf({ name: 'payload', path: 'payload', schema, isRequired: true, depth: 0 })
+export const payloadField = (schema: unknown): SchemaField => rootField('payload', schema)
+
+/** A whole value, as the API names it in errors: `answer.ok`. */
+export function rootField(name: 'payload' | 'answer' | 'signal', schema: unknown): SchemaField {
+  return fieldOf({ name, path: name, schema, isRequired: true, depth: 0 })
 }
 
 interface Place {
@@ -44,9 +49,10 @@ interface Place {
 
 function fieldOf({ name, path, schema, isRequired, depth }: Place): SchemaField {
   const { inner, isNullable } = withoutNull(isSchema(schema) ? schema : {})
-  const { description, default: fallback } = { ...inner, ...(isSchema(schema) ? schema : {}) }
+  const { title, description, default: fallback } = { ...inner, ...(isSchema(schema) ? schema : {}) }
   return {
     ...{ name, path, isRequired: isRequired && fallback === undefined, isNullable, fallback },
+    title: typeof title === 'string' && title.trim() !== '' ? title : null,
     help: typeof description === 'string' ? description : '',
     shape: shapeOf(inner, path, depth),
   }
