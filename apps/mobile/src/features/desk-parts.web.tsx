@@ -10,4 +10,9 @@ export const TimeSheet = later(async () => (await import('./jobs/time-sheet.tsx'
 export const ViewSheet = later(async () => (await import('./jobs/view-sheet.tsx')).ViewSheet, null)
 export const KeySheet = later(async () => (await import('./palette/key-sheet.tsx')).KeySheet, null)
 export const Palette = later(async () => (await import('./palette/palette.tsx')).Palette, null)
-export const EnqueueSheet = later(async () => (await import('./topics/enqueue-sheet.tsx')).EnqueueSheet, null)
+
+const sheets = () => import('./schema-sheets.ts')
+
+export const AnswerSheet = later(async () => (await sheets()).AnswerSheet, null)
+export const EnqueueSheet = later(async () => (await sheets()).EnqueueSheet, null)
+export const SignalSheet = later(async () => (await sheets()).SignalSheet, null)

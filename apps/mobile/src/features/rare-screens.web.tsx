@@ -1,6 +1,13 @@
 import type { ComponentType } from 'react'
+import { View } from 'react-native'
 import { later as laterPart } from '../components/ui/later.tsx'
-import { SkeletonRows } from '../components/ui/skeleton.tsx'
+import { Skeleton, SkeletonRows } from '../components/ui/skeleton.tsx'
+
+const Loading = () => (
+  <View role="progressbar" aria-label="Loading">
+    <Skeleton height={200} />
+  </View>
+)
 
 const later = <Props extends object>(load: () => Promise<ComponentType<Props>>) =>
   laterPart(load, <SkeletonRows />)
@@ -19,6 +26,14 @@ export const EditPayloadSheet = laterPart(
 export const IncidentSheet = laterPart(
   async () => (await import('./incident/incident-sheet.tsx')).IncidentSheet,
   null,
+)
+export const JobFamily = laterPart(async () => (await import('./jobs/job-family.tsx')).JobFamily, null)
+export const JobTimeline = laterPart(
+  async () => (await import('./jobs/timeline-view.tsx')).JobTimeline,
+  <Loading />,
+)
+export const QuestionsScreen = later(
+  async () => (await import('./questions/questions-screen.tsx')).QuestionsScreen,
 )
 export const RuleList = later(async () => (await import('./alerts/rule-list.tsx')).RuleList)
 export const SchedulesScreen = later(

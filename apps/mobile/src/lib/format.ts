@@ -76,12 +76,16 @@ export function ageParts(from: Date, now: number): readonly Quantity[] {
 
 /** `now`, `4 min ago`: one unit, since it is read at a glance. */
 export function ago(from: Date, now: number): string {
-  const ms = now - from.getTime()
-  if (ms < 5 * SECOND) return 'now'
-  if (ms < MINUTE) return `${Math.floor(ms / SECOND)}${FIXED}s ago`
-  if (ms < HOUR) return `${Math.floor(ms / MINUTE)}${FIXED}min ago`
-  if (ms < 2 * DAY) return `${Math.floor(ms / HOUR)}${FIXED}h ago`
-  return `${Math.floor(ms / DAY)}${FIXED}d ago`
+  return now - from.getTime() < 5 * SECOND ? 'now' : `${ageInOne(from, now)} ago`
+}
+
+/** `4 min`, `36 h`, `9 d`: one unit, as `ago`. */
+export function ageInOne(from: Date, now: number): string {
+  const ms = Math.max(0, now - from.getTime())
+  if (ms < MINUTE) return `${Math.floor(ms / SECOND)}${FIXED}s`
+  if (ms < HOUR) return `${Math.floor(ms / MINUTE)}${FIXED}min`
+  if (ms < 2 * DAY) return `${Math.floor(ms / HOUR)}${FIXED}h`
+  return `${Math.floor(ms / DAY)}${FIXED}d`
 }
 
 /** `in 4 min`. */
@@ -143,6 +147,13 @@ export function dayAndTime(at: Date): string {
 /** `09:00 UTC+1`, with the day if that is not the day of `now`. */
 export function timeOrDay(at: Date, now: number): string {
   return isSameDay(at, new Date(now)) ? timeOfDay(at) : dayAndTime(at)
+}
+
+/** `09:00 UTC+1` today, else `19 Nov`, and of another year `19 Nov 2027`: the end of what may last for weeks. */
+export function timeOrDate(at: Date, now: number): string {
+  if (isSameDay(at, new Date(now))) return timeOfDay(at)
+  const { year } = readTime(at)
+  return year === readTime(new Date(now)).year ? day(at) : `${day(at)} ${year}`
 }
 
 /** `16 Nov, 03:12:05 UTC+1`. */

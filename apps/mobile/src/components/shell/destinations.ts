@@ -22,11 +22,15 @@ const [NOW, FAILURES, QUEUES, ALERTS] = TABS
 /** The most used screens: first in the rail, and in the tab bar of a phone. */
 export const MAIN: readonly Destination[] = [NOW, FAILURES, JOBS, QUEUES, ALERTS]
 
+/** What jobs ask people. */
+export const QUESTIONS: Destination = { href: '/questions', label: 'Questions', icon: 'questions' }
+
 /** The entry of a phone's tab bar that leads to all other screens. */
 export const OTHERS: Destination = { href: '/settings', label: 'More', icon: 'more' }
 
 /** In the rail where there is one, in the settings on a phone. */
 export const MORE: readonly Destination[] = [
+  QUESTIONS,
   { href: '/workers', label: 'Workers', icon: 'workers' },
   { href: '/topics', label: 'Topics', icon: 'topics' },
   { href: '/schedules', label: 'Schedules', icon: 'schedules' },

@@ -6,6 +6,7 @@ import { RunningBar } from '../../features/bulk-operations/running-bar.tsx'
 import { Notifications } from '../../features/notifications/notifications.tsx'
 import { useIsOffline } from '../../lib/connection-provider.tsx'
 import { useFontScale } from '../../lib/font-scale.ts'
+import { number } from '../../lib/format.ts'
 import { useSessionState } from '../../lib/session.ts'
 import { useHealth } from '../../lib/use-health.ts'
 import { textSize } from '../../theme/text-size.ts'
@@ -18,7 +19,7 @@ import { Pressable } from '../ui/pressable.tsx'
 import { Text } from '../ui/text.tsx'
 import { useToastsAbove } from '../ui/toast.tsx'
 import { ConnectionWord } from './connection-word.tsx'
-import { type Destination, isWithin, MAIN, MORE, OTHERS } from './destinations.ts'
+import { type Destination, isWithin, MAIN, MORE, OTHERS, QUESTIONS } from './destinations.ts'
 import { EnvironmentBadge } from './environment-badge.tsx'
 import { OfflineBanner } from './offline-banner.tsx'
 import { PaletteButton, Shortcuts } from './shortcuts.tsx'
@@ -128,18 +129,21 @@ function Goto({ to, isTab = false }: { readonly to: Destination; readonly isTab?
   const { colors } = useTheme()
   const router = useRouter()
   const isHere = isWithin(usePathname(), to.href)
-  const firing = useFiring(to)
+  const counted = useCounted(to)
   const isOffline = useIsOffline()
   // Grey, as all that is only the last known.
   const neutral = toneOf(colors, 'neutral')
-  const count = isOffline ? neutral : { ink: colors.onBad, wash: colors.bad }
+  const fresh = counted?.isBad
+    ? { ink: colors.onBad, wash: colors.bad }
+    : { ink: colors.onAccent, wash: colors.accent }
+  const count = isOffline ? neutral : fresh
   const ink = isHere ? 'accent' : 'textMuted'
   const tabSize = useTabSize()
   const isLow = useWindowDimensions().height < LOW
   return (
     <Pressable
       role="link"
-      spoken={firing > 0 ? `${to.label}, ${firing} firing${isOffline ? ' when last known' : ''}` : to.label}
+      spoken={counted ? `${to.label}, ${counted.words}${isOffline ? ' when last known' : ''}` : to.label}
       {...(isHere && { 'aria-current': 'page' as const })}
       isOn={isHere}
       onPress={() => router.navigate(to.href)}
@@ -157,13 +161,17 @@ function Goto({ to, isTab = false }: { readonly to: Destination; readonly isTab?
       >
         {to.label}
       </Text>
-      {firing > 0 && (
+      {counted && (
         <View
-          style={[styles.count, isTab && styles.countOnTab, { backgroundColor: count.wash }]}
-          testID="alert-count"
+          style={[
+            styles.count,
+            isTab && (to === OTHERS ? styles.countOnLastTab : styles.countOnTab),
+            { backgroundColor: count.wash },
+          ]}
+          testID={counted.isBad ? 'alert-count' : 'question-count'}
         >
           <Text variant="overline" style={{ color: count.ink }}>
-            {firing}
+            {number(counted.many)}
           </Text>
         </View>
       )}
@@ -182,9 +190,26 @@ function useTabSize() {
   }
 }
 
-function useFiring(to: Destination): number {
+interface Counted {
+  readonly many: number
+  readonly words: string
+  readonly isBad: boolean
+}
+
+/** What waits for people behind an entry; of those behind More, the open questions. */
+function useCounted(to: Destination): Counted | null {
   const { data } = useHealth()
-  return to.href === '/alerts' ? (data?.alerts?.firing ?? 0) : 0
+  const { firing = 0 } = data?.alerts ?? {}
+  // An API of an older version does not count them.
+  const { questions = 0 } = data ?? {}
+  if (to.href === '/alerts' && firing > 0) return { many: firing, words: `${firing} firing`, isBad: true }
+  const hasQuestions = to.href === QUESTIONS.href || to === OTHERS
+  if (!hasQuestions || questions === 0) return null
+  return {
+    many: questions,
+    words: number(questions) + (questions === 1 ? ' open question' : ' open questions'),
+    isBad: false,
+  }
 }
 
 const styles = StyleSheet.create({
@@ -230,5 +255,7 @@ const styles = StyleSheet.create({
     paddingHorizontal: 6,
     marginLeft: 'auto',
   },
+  // Nothing reaches beyond the edge of the screen.
+  countOnLastTab: { position: 'absolute', top: 4, right: 2 },
   countOnTab: { position: 'absolute', top: 4, left: '52%', marginLeft: 4 },
 })

@@ -27,10 +27,13 @@ import Layers from 'lucide-react-native/icons/layers'
 import Link from 'lucide-react-native/icons/link'
 import ListFilter from 'lucide-react-native/icons/list-filter'
 import Lock from 'lucide-react-native/icons/lock'
+import MessageCircle from 'lucide-react-native/icons/message-circle-question-mark'
+import Moon from 'lucide-react-native/icons/moon'
 import Pause from 'lucide-react-native/icons/pause'
 import Play from 'lucide-react-native/icons/play'
 import Plus from 'lucide-react-native/icons/plus'
 import QrCode from 'lucide-react-native/icons/qr-code'
+import Radio from 'lucide-react-native/icons/radio'
 import RefreshCw from 'lucide-react-native/icons/refresh-cw'
 import RotateCcw from 'lucide-react-native/icons/rotate-ccw'
 import Rows from 'lucide-react-native/icons/rows-3'
@@ -81,6 +84,7 @@ const ICONS = {
   plus: Plus,
   preview: Eye,
   qr: QrCode,
+  questions: MessageCircle,
   queues: Layers,
   refresh: RefreshCw,
   remove: Trash,
@@ -92,9 +96,11 @@ const ICONS = {
   search: Search,
   server: Server,
   settings: Settings,
+  signal: Radio,
   snooze: BellOff,
   stalled: Hourglass,
   stop: Square,
+  suspended: Moon,
   token: Key,
   topics: Tag,
   waiting: Clock,

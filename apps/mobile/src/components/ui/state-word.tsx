@@ -18,6 +18,7 @@ export const STATES = {
   waiting: { word: 'Waiting', tone: 'neutral', icon: 'waiting' },
   retrying: { word: 'Retrying', tone: 'warn', icon: 'requeue' },
   scheduled: { word: 'Scheduled', tone: 'neutral', icon: 'schedules' },
+  suspended: { word: 'Suspended', tone: 'paused', icon: 'suspended' },
   processing: { word: 'Running', tone: 'accent', icon: 'running' },
   completed: { word: 'Completed', tone: 'good', icon: 'good' },
   failed: { word: 'Failed', tone: 'bad', icon: 'bad' },

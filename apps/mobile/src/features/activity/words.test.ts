@@ -14,6 +14,8 @@ describe('an audit entry as a sentence', () => {
       'retried 1 job of mail with another payload',
     ],
     ['jobs.enqueue', { topic: 'mail_digest', ids: ['a'] }, 1, 'enqueued 1 job of mail_digest'],
+    ['jobs.answer', { topic: 'refund', question: 'approve' }, 1, 'answered the question approve'],
+    ['jobs.signal', { topic: 'refund', signal: 'bank' }, 1, 'sent the signal bank'],
     ['bulkOperations.run', { action: 'requeue' }, 312, 'started retrying 312 jobs'],
     ['bulkOperations.end', { action: 'requeue' }, 309, 'retried 309 jobs in bulk'],
     ['bulkOperations.stop', { action: 'cancel' }, 12, 'stopped a bulk operation after 12 jobs'],

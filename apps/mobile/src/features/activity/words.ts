@@ -34,6 +34,8 @@ const ACTIONS: Readonly<Record<string, readonly [verb: string, of?: string]>> = 
   'devices.rename': ['renamed a device to', 'name'],
   'devices.revoke': ['revoked a device'],
   'devices.testPush': ['sent itself a test notification'],
+  'jobs.answer': ['answered the question', 'question'],
+  'jobs.signal': ['sent the signal', 'signal'],
   'pairings.create': ['created a pairing code for', 'role'],
   'pairings.exchange': ['paired a device', 'name'],
   'pairings.refused': ['entered a wrong pairing code'],

@@ -31,6 +31,7 @@ const REASONS: Readonly<Record<string, string>> = {
   JOB_NOT_FOUND: 'no longer there',
   PARENT_LIVE: 'their parent is live and uses their results',
   RUNNING: 'already running',
+  SUSPENDED: 'they wait for a signal, an answer, a time or their children',
   THROTTLED: 'they wait for a slot of their concurrency key',
   UNIQUE_KEY_LIVE: 'another job holds the same unique key',
 }

@@ -28,7 +28,7 @@ export const COLUMNS: readonly Column[] = [
   { id: 'id', label: 'Id', width: 84, large: 300, isUsual: true },
   { id: 'created', label: 'Created', width: 156, large: 160, isUsual: true },
   { id: 'queue', label: 'Queue', width: 100, large: 180, isUsual: true },
-  { id: 'error', label: 'Error', width: 116, large: 280, grows: true, isUsual: true },
+  { id: 'error', label: 'Error or wait', width: 116, large: 280, grows: true, isUsual: true },
   { id: 'next', label: 'Due', width: 104, large: 128, isUsual: true },
   { id: 'attempts', label: 'Runs', width: 84, large: 100, isUsual: true },
   { id: 'duration', label: 'Duration', width: 96, large: 120, isUsual: true },

@@ -17,7 +17,7 @@ import { TOUCHED } from '../bulk-operations/queries.ts'
 import { topicList } from '../topics/queries.ts'
 import { payloadField } from '../topics/schema.ts'
 import { checkPayload } from './check-payload.ts'
-import type { JobDetails } from './timeline.ts'
+import type { JobDetails } from './job-stream.ts'
 
 const SHOWN_FAULTS = 5
 const SHOWN_CHANGES = 50

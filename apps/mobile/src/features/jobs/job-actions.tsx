@@ -9,18 +9,23 @@ import { useLock } from '../../lib/api.tsx'
 import { serverNow } from '../../lib/clock.ts'
 import { useKeyboard } from '../../lib/use-keyboard.ts'
 import type { Action } from '../bulk-operations/words.ts'
+import { SignalSheet } from '../desk-parts.tsx'
 import { EditPayloadSheet } from '../rare-screens.tsx'
 import { ActSheet } from './act-sheet.tsx'
-import type { JobDetails } from './timeline.ts'
+import type { JobDetails } from './job-stream.ts'
+import { openWaits } from './waits.ts'
 
 /** Retry (or Run now for a job that is due later), Cancel, More. An action that makes no sense now says why. */
 export function JobActions({ job, onDeleted }: { readonly job: JobDetails; readonly onDeleted: () => void }) {
   const lock = useLock()
   const [isMore, setMore] = useState(false)
   const [isEditing, setEditing] = useState(false)
+  const [isSignalling, setSignalling] = useState(false)
+  const enqueueLock = useLock('enqueue')
   // As it was when it was pressed: should it change, whoever confirms is told.
   const [acting, setActing] = useState<{ readonly action: Action; readonly seen: JobStatus } | null>(null)
   const { status } = job
+  const waits = openWaits(job, serverNow())
   const begin = (action: Action) => {
     setMore(false)
     setActing({ action, seen: status })
@@ -31,7 +36,9 @@ export function JobActions({ job, onDeleted }: { readonly job: JobDetails; reado
   return (
     <>
       <ActionBar>
-        {isLater(job) ? (
+        {waits?.for.some(({ kind }) => kind === 'signal') ? (
+          <Button label="Signal…" icon="signal" lock={enqueueLock} onPress={() => setSignalling(true)} />
+        ) : !waits && isLater(job) ? (
           <Button
             label="Run now"
             icon="runNow"
@@ -66,9 +73,14 @@ export function JobActions({ job, onDeleted }: { readonly job: JobDetails; reado
             setMore(false)
             setEditing(true)
           }}
+          onSignal={() => {
+            setMore(false)
+            setSignalling(true)
+          }}
           onClose={() => setMore(false)}
         />
       )}
+      {isSignalling && <SignalSheet job={job} onClose={() => setSignalling(false)} />}
       {isEditing && <EditPayloadSheet job={job} onClose={() => setEditing(false)} />}
       {acting && (
         <ActSheet
@@ -88,11 +100,13 @@ interface MoreProps {
   readonly job: JobDetails
   readonly onDelete: () => void
   readonly onEdit: () => void
+  readonly onSignal: () => void
   readonly onClose: () => void
 }
 
-function More({ job, onDelete, onEdit, onClose }: MoreProps) {
+function More({ job, onDelete, onEdit, onSignal, onClose }: MoreProps) {
   const lock = useLock()
+  const enqueueLock = useLock('enqueue')
   const editLock = useLock('edit')
   const copyText = useCopy()
   const copy = (text: string) => {
@@ -110,6 +124,14 @@ function More({ job, onDelete, onEdit, onClose }: MoreProps) {
         lock={editLock}
         needs={canEdit(job) ? null : NOT_EDITABLE}
         onPress={onEdit}
+      />
+      <Button
+        label="Send a signal"
+        icon="signal"
+        wide
+        lock={enqueueLock}
+        needs={isFinished(job.status) ? 'Finished jobs take no signals.' : null}
+        onPress={onSignal}
       />
       <Button
         label="Delete"
@@ -130,8 +152,9 @@ function isLater({ status, runAt }: JobDetails): boolean {
 
 const NOT_EDITABLE = 'Only finished jobs and jobs that wait for their retry can get another payload.'
 
-const canEdit = ({ status, lastError }: JobDetails) =>
-  isFinished(status) || (status === 'pending' && lastError !== null)
+const canEdit = (job: JobDetails) =>
+  isFinished(job.status) ||
+  (job.status === 'pending' && job.lastError !== null && !openWaits(job, serverNow()))
 
 const ENDED = {
   completed: 'This job has already completed.',
@@ -140,15 +163,17 @@ const ENDED = {
 } as const
 
 /** Why an action makes no sense for a job as it is; null: go ahead. */
-function reasonAgainst(action: Action, { status, cancelAt }: JobDetails): string | null {
-  const word = STATES[status].word.toLowerCase()
+function reasonAgainst(action: Action, job: JobDetails): string | null {
+  const { status, cancelAt } = job
+  const isSuspended = openWaits(job, serverNow()) !== null
+  const word = isSuspended ? 'suspended' : STATES[status].word.toLowerCase()
   if (action === 'requeue')
     return isFinished(status) ? null : `Only finished jobs can be retried: this one is ${word}.`
   if (action === 'cancel') {
     if (isFinished(status)) return ENDED[status]
     return cancelAt === null ? null : 'A stop was already requested.'
   }
-  const canDelete = status === 'pending' || status === 'failed'
+  const canDelete = (status === 'pending' && !isSuspended) || status === 'failed'
   return canDelete ? null : `Only waiting or failed jobs can be deleted: this one is ${word}.`
 }
 

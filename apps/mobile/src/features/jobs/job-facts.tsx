@@ -6,9 +6,9 @@ import { Text } from '../../components/ui/text.tsx'
 import { count, duration, moment, number } from '../../lib/format.ts'
 import { useOpen } from '../../lib/use-open.ts'
 import { space } from '../../theme/tokens.ts'
+import type { JobDetails } from './job-stream.ts'
 import { attemptsOf } from './queries.ts'
 import { Card, Section } from './section.tsx'
-import type { JobDetails } from './timeline.ts'
 
 /** How it was enqueued, and what it belongs to. */
 export function JobFacts({ job }: { readonly job: JobDetails }) {

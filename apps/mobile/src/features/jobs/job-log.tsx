@@ -5,8 +5,8 @@ import { Text } from '../../components/ui/text.tsx'
 import { clockSeconds, count } from '../../lib/format.ts'
 import { zoneOf } from '../../lib/time-zone.ts'
 import { space } from '../../theme/tokens.ts'
+import type { LogLine } from './job-stream.ts'
 import { Card, Section } from './section.tsx'
-import type { LogLine } from './timeline.ts'
 
 /** The newest lines are shown; the others are a press away. */
 const SHOWN = 50

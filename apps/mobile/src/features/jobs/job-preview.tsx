@@ -7,10 +7,10 @@ import { Text } from '../../components/ui/text.tsx'
 import { moment, number, shortId } from '../../lib/format.ts'
 import { space } from '../../theme/tokens.ts'
 import { useTheme } from '../../theme/use-theme.ts'
-import { stateOf } from './job-row.tsx'
+import { stateOf, waitOf } from './job-row.tsx'
+import type { JobDetails } from './job-stream.ts'
 import { attemptsOf } from './queries.ts'
 import { JsonSection } from './section.tsx'
-import type { JobDetails } from './timeline.ts'
 import { useJob } from './use-job.ts'
 
 export interface JobPreviewProps {
@@ -48,6 +48,7 @@ export function JobPreview({ jobId, onOpen, onClose }: JobPreviewProps) {
 
 function Content({ job }: { readonly job: JobDetails }) {
   const { id, queue, created, maxRetries, lastError, status, payload, meta, masked } = job
+  const wait = waitOf(job)
   return (
     <>
       {lastError && status !== 'completed' && (
@@ -60,6 +61,7 @@ function Content({ job }: { readonly job: JobDetails }) {
           </Text>
         </View>
       )}
+      {wait !== null && <Text variant="label">{wait}</Text>}
       <View style={styles.facts}>
         <Small name="Id" value={id} />
         <Small name="Queue" value={queue} />

@@ -9,6 +9,7 @@ import { serverNow } from '../../lib/clock.ts'
 import { ago, duration, shortId, until } from '../../lib/format.ts'
 import { space } from '../../theme/tokens.ts'
 import type { JobLine } from './queries.ts'
+import { openWaits, waitInWords } from './waits.ts'
 
 /** A fixed height, so that the list can compute the position of each of 10,000 rows. Not used with large text. */
 export const ROW_HEIGHT = 72
@@ -28,6 +29,8 @@ export const JobRow = memo(function JobRow(props: JobRowProps) {
   const { job, height, isSelected, isCurrent, onPress, onSelect } = props
   const { id, topic, queue, status, error, created } = job
   const state = stateOf(job)
+  // What it waits for needs the whole line, unless it also failed.
+  const isSuspended = state === 'suspended' && error === null
   const line = height === undefined ? [styles.line, styles.wrapped] : styles.line
   const lines = height === undefined ? {} : ({ numberOfLines: 1 } as const)
   const about = error !== null && status !== 'completed' ? error : describe(job)
@@ -48,7 +51,7 @@ export const JobRow = memo(function JobRow(props: JobRowProps) {
       </View>
       <View style={line}>
         <Text variant="small" color="textMuted" {...lines} style={styles.words}>
-          {queue} · {about}
+          {isSuspended ? about : `${queue} · ${about}`}
         </Text>
         <Text variant="small" color="textMuted">
           <Ago from={created} />
@@ -58,10 +61,23 @@ export const JobRow = memo(function JobRow(props: JobRowProps) {
   )
 })
 
-/** The state of a job by the server's clock. */
-export const stateOf = (job: Parameters<typeof stateAt>[0]) => stateAt(job, new Date(serverNow()))
+/** The state of a job by the server's clock. One that waits outside of its worker is suspended, never late. */
+export function stateOf(job: Parameters<typeof stateAt>[0] & Parameters<typeof openWaits>[0]) {
+  const now = serverNow()
+  return openWaits(job, now) ? 'suspended' : stateAt(job, new Date(now))
+}
 
-function describe({ id, status, run, runAt, startedAt, finishedAt }: JobLine): string {
+/** What a suspended job waits for, by the server's clock; null: it is not suspended. */
+export function waitOf(job: Parameters<typeof openWaits>[0]): string | null {
+  const now = serverNow()
+  const waits = openWaits(job, now)
+  return waits && waitInWords(waits, now)
+}
+
+function describe(job: JobLine): string {
+  const { id, status, run, runAt, startedAt, finishedAt } = job
+  const wait = waitOf(job)
+  if (wait !== null) return wait
   const parts = [shortId(id)]
   if (status === 'pending' && runAt.getTime() > serverNow()) parts.push(`due ${until(runAt, serverNow())}`)
   if (startedAt && finishedAt) parts.push(`took ${duration(finishedAt.getTime() - startedAt.getTime())}`)

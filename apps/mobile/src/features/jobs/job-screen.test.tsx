@@ -100,9 +100,9 @@ describe('a job', () => {
         children: [{ id: child, topic: 'render', queue: 'media', status: 'completed' }],
       }),
     })
-    expect(await screen.findByText('Children, the first of them')).toBeVisible()
-    expect(screen.queryByText('Parent')).toBeNull()
-    fireEvent.press(screen.getByRole('link', { name: `Job ${child}` }))
+    expect(await screen.findByText(/^2.jobs: 1 failed, 1 completed$/)).toBeVisible()
+    expect(screen.getByText('There may be more children.')).toBeVisible()
+    fireEvent.press(screen.getByRole('link', { name: `Job ${child}, render, completed` }))
     expect(app.getPathname()).toBe(`/jobs/${child}`)
   })
 

@@ -15,14 +15,14 @@ import { useOpen } from '../../lib/use-open.ts'
 import { space } from '../../theme/tokens.ts'
 import { ProgressBar } from '../bulk-operations/progress-bar.tsx'
 import { ErrorView } from '../failures/error-view.tsx'
+import { JobFamily, JobTimeline } from '../rare-screens.tsx'
 import { changeInWords, JobActions } from './job-actions.tsx'
 import { JobFacts } from './job-facts.tsx'
-import { JobFamily } from './job-family.tsx'
 import { JobLog } from './job-log.tsx'
 import { stateOf } from './job-row.tsx'
-import { Card, JsonSection, Section } from './section.tsx'
-import { type JobDetails, logOf, shareOf, timelineOf } from './timeline.ts'
-import { TimelineView } from './timeline-view.tsx'
+import { type JobDetails, logOf, shareOf } from './job-stream.ts'
+import { OpenQuestions } from './open-questions.tsx'
+import { JsonSection, Section } from './section.tsx'
 import { useJob } from './use-job.ts'
 import { WhyItWaits } from './why-it-waits.tsx'
 
@@ -74,14 +74,11 @@ function Content({ job }: { readonly job: JobDetails }) {
             <ErrorView error={lastError} />
           </Section>
         )}
+        <OpenQuestions job={job} />
         <WhyItWaits job={job} />
         {progress !== null && progress !== undefined && <Progress job={job} />}
-        <Section title="Timeline">
-          <Card>
-            <TimelineView entries={timelineOf(job)} />
-          </Card>
-        </Section>
-        <JobFamily jobId={job.id} />
+        <JobTimeline job={job} />
+        <JobFamily job={job} />
         {log.length > 0 && <JobLog lines={log} />}
         <JsonSection title="Payload" value={payload} masked={masked} root="payload" />
         {(result !== null || status === 'completed') && (

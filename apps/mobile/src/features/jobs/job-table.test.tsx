@@ -56,7 +56,7 @@ describe('the table of jobs', () => {
   it('has a line for each job, with what is known of it', async () => {
     const { screen, heads } = await open()
     expect(heads()).toEqual([
-      ...['Status', 'Topic', 'Id', 'Created', 'Queue', 'Error', 'Due', 'Runs', 'Duration'],
+      ...['Status', 'Topic', 'Id', 'Created', 'Queue', 'Error or wait', 'Due', 'Runs', 'Duration'],
     ])
     expect(screen.getByText('SmtpTimeout: no answer')).toBeVisible()
     expect(screen.getByText('3 of 4')).toBeVisible()
@@ -65,7 +65,7 @@ describe('the table of jobs', () => {
 
   it('leaves out the last columns where there is no room', async () => {
     const { heads, table } = await open('/jobs', 812)
-    expect(heads()).toEqual(['Status', 'Topic', 'Id', 'Created', 'Queue', 'Error'])
+    expect(heads()).toEqual(['Status', 'Topic', 'Id', 'Created', 'Queue', 'Error or wait'])
     // Put away behind a job, it has no width, and stays as it is.
     fireEvent(table, 'layout', { nativeEvent: { layout: { width: 0 } } })
     expect(heads()).toHaveLength(6)
@@ -124,7 +124,17 @@ describe('the table of jobs', () => {
     fireEvent.press(screen.getByLabelText('Meta'))
     fireEvent.press(screen.getByLabelText('Duration'))
     expect(row()).toHaveStyle({ height: 32 })
-    expect(heads()).toEqual(['Status', 'Topic', 'Id', 'Created', 'Queue', 'Error', 'Due', 'Runs', 'Meta'])
+    expect(heads()).toEqual([
+      'Status',
+      'Topic',
+      'Id',
+      'Created',
+      'Queue',
+      'Error or wait',
+      'Due',
+      'Runs',
+      'Meta',
+    ])
     expect(screen.getByText('tenant=acme')).toBeVisible()
     fireEvent.press(screen.getByLabelText('Reset columns'))
     fireEvent.press(screen.getByLabelText('Comfortable'))

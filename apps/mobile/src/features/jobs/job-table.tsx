@@ -13,7 +13,7 @@ import { space } from '../../theme/tokens.ts'
 import { useTheme } from '../../theme/use-theme.ts'
 import { type Column, type ColumnId, chosenColumns, fitting, LARGE } from './columns.ts'
 import { JobList, type JobListProps } from './job-list.tsx'
-import { stateOf } from './job-row.tsx'
+import { stateOf, waitOf } from './job-row.tsx'
 import type { JobLine, Listing } from './queries.ts'
 
 export const HEIGHTS = { comfortable: 48, compact: 32 } as const
@@ -139,7 +139,7 @@ const JobTableRow = memo(function JobTableRow(props: JobTableRowProps) {
   const { id, topic, queue, error, created } = job
   const isOn = isCurrent || isPreviewed || isSelected === true
   const isSelectable = isSelected !== null
-  const about = error === null ? shortId(id) : error
+  const about = error ?? waitOf(job) ?? shortId(id)
   return (
     <View role="row" testID={`job-${id}`} style={[styles.row, { height, borderBottomColor: colors.line }]}>
       <View role="cell" style={styles.behind}>
@@ -192,7 +192,11 @@ const CELLS: Readonly<Record<ColumnId, (job: JobLine, isLarge: boolean) => React
   ),
   created: ({ created }) => <Words isMuted>{moment(created)}</Words>,
   queue: ({ queue }) => <Words isMuted>{queue}</Words>,
-  error: ({ error, status }) => (status === 'completed' ? null : <Words>{error}</Words>),
+  error: (job) => {
+    const wait = waitOf(job)
+    if (wait !== null) return <Words isMuted>{wait}</Words>
+    return job.status === 'completed' ? null : <Words>{job.error}</Words>
+  },
   next: ({ status, runAt }) =>
     status === 'pending' && (
       <Words isMuted>{runAt.getTime() > serverNow() ? <Until to={runAt} /> : 'now'}</Words>

@@ -1,6 +1,7 @@
 import type { Client, JobStatus, Outputs } from '@oncue/sdk'
 import type { Read } from '../../lib/api.tsx'
 import type { JobFilter } from './filter.ts'
+import type { Waits } from './waits.ts'
 
 export const PAGE = 100
 
@@ -19,6 +20,8 @@ export interface JobLine {
   readonly error: string | null
   readonly created: Date
   readonly runAt: Date
+  readonly visibleAt: Date | null
+  readonly waits: Waits | null
   readonly startedAt: Date | null
   readonly finishedAt: Date | null
 }
@@ -63,6 +66,12 @@ export const explanation = (id: string, enabled: boolean): Read<Outputs['jobs'][
   call: (client, options) => client.jobs.explain(id, options),
   everyMs: 10_000,
   enabled,
+})
+
+/** What happened to a job, beside its events. Asked anew when its stream tells something. */
+export const story = (id: string): Read<Outputs['jobs']['timeline']> => ({
+  key: ['jobs.timeline', id],
+  call: (client, options) => client.jobs.timeline(id, options),
 })
 
 export const family = (id: string): Read<Outputs['jobs']['family']> => ({
@@ -122,13 +131,14 @@ export const attemptsOf = ({
 
 function lineOf(job: JobPage['items'][number]): JobLine {
   const { id, topic, queue, status, run, created, runAt, startedAt, finishedAt, lastError } = job
-  const { retries, crashes } = job
+  const { retries, crashes, visibleAt, waits } = job
   // That of an earlier run says nothing about a job that completed.
   const shown = status === 'completed' ? null : lastError
   const error = shown && `${shown.class}: ${shown.message}`.slice(0, MAX_ERROR)
   const attempts = attemptsOf(job)
   return {
     ...{ id, topic, queue, status, run, error, created, runAt, startedAt, finishedAt },
+    ...{ visibleAt, waits },
     ...{ attempts, retries, crashes, maxAttempts: job.maxRetries + 1, meta: metaInWords(job.meta) },
   }
 }

@@ -1,29 +1,108 @@
+import { memo, useMemo, useState } from 'react'
 import { StyleSheet, View } from 'react-native'
+import { Button } from '../../components/ui/button.tsx'
 import { Icon, type IconName } from '../../components/ui/icon.tsx'
+import { JsonTree } from '../../components/ui/json-tree.tsx'
 import { Pressable } from '../../components/ui/pressable.tsx'
 import { Text } from '../../components/ui/text.tsx'
 import { Age } from '../../components/ui/ticking.tsx'
-import { useServerNow } from '../../lib/clock.ts'
-import { duration, moment, shortId, untilAbout } from '../../lib/format.ts'
+import { useRead } from '../../lib/api.tsx'
+import { serverNow, useServerNow } from '../../lib/clock.ts'
+import { count, duration, moment, number, shortId, untilAbout } from '../../lib/format.ts'
 import { useOpen } from '../../lib/use-open.ts'
 import { space, TARGET, type Tone, toneOf } from '../../theme/tokens.ts'
 import { useTheme } from '../../theme/use-theme.ts'
-import type { Entry } from './timeline.ts'
+import type { JobDetails } from './job-stream.ts'
+import { story } from './queries.ts'
+import { Card, Section } from './section.tsx'
+import { type Entry, timelineOf } from './timeline.ts'
+import { waitInWords } from './waits.ts'
 
 type Run = Extract<Entry, { kind: 'run' }>
+type Told = Extract<Entry, { kind: 'told' }>
+
+/** The newest entries are shown, and so many more with each press: a phone draws a thousand too slowly. */
+const SHOWN = 50
+const MORE = 100
+
+/** Everything that happened to a job, and what it waits for. */
+export function JobTimeline({ job }: { readonly job: JobDetails }) {
+  const { data } = useRead(story(job.id))
+  const entries = useMemo(() => timelineOf(job, data, serverNow()), [job, data])
+  return (
+    <Section title="Timeline">
+      <Card>
+        <TimelineView entries={entries} masked={data?.masked} isComplete={data?.isComplete} />
+      </Card>
+    </Section>
+  )
+}
+
+interface TimelineViewProps {
+  readonly entries: readonly Entry[]
+  /** Paths of values that only admins see. */
+  readonly masked?: readonly string[] | undefined
+  /** False: the API left older entries out. */
+  readonly isComplete?: boolean | undefined
+}
 
 /** What happened, from top to bottom. */
-export function TimelineView({ entries }: { readonly entries: readonly Entry[] }) {
+function TimelineView({ entries, masked = NONE, isComplete = true }: TimelineViewProps) {
+  const [shown, setShown] = useState(SHOWN)
+  const [first, ...rest] = entries
+  const hidden = Math.max(0, rest.length - shown)
+  if (!first) return null
   return (
     <View role="list">
-      {entries.map((entry, index) => (
-        <Line key={entry.key} entry={entry} isLast={index === entries.length - 1} />
+      <Line entry={first} isLast={rest.length === 0} masked={masked} />
+      {!isComplete && (
+        <View role="listitem" style={styles.gap}>
+          <Text variant="small" color="textMuted">
+            Older entries are left out: the newest 1,000 are kept here.
+          </Text>
+        </View>
+      )}
+      {hidden > 0 && (
+        <View role="listitem" style={styles.gap}>
+          <Button
+            label={`Show ${number(Math.min(hidden, MORE))} of ${count(hidden, 'earlier entry', 'earlier entries')}`}
+            variant="quiet"
+            onPress={() => setShown(shown + MORE)}
+          />
+        </View>
+      )}
+      {rest.slice(hidden).map((entry, index, all) => (
+        <Line key={entry.key} entry={entry} isLast={index === all.length - 1} masked={masked} />
       ))}
     </View>
   )
 }
 
-function Line({ entry, isLast }: { readonly entry: Entry; readonly isLast: boolean }) {
+const NONE: readonly string[] = []
+
+interface LineProps {
+  readonly entry: Entry
+  readonly isLast: boolean
+  readonly masked: readonly string[]
+}
+
+/** Entries are made anew whenever something happens, most of them as they were. */
+const Line = memo(DrawnLine, (before, after) => {
+  const isSame = before.isLast === after.isLast && before.masked.join() === after.masked.join()
+  return isSame && areAlike(before.entry, after.entry)
+})
+
+function areAlike(one: Entry, other: Entry): boolean {
+  const values = new Map<string, unknown>(Object.entries(other))
+  return Object.entries(one).every(([name, value]) => {
+    const now = values.get(name)
+    if (value instanceof Date) return now instanceof Date && +value === +now
+    if (name === 'within') return JSON.stringify(value) === JSON.stringify(now)
+    return Object.is(value, now)
+  })
+}
+
+function DrawnLine({ entry, isLast, masked }: LineProps) {
   const { colors } = useTheme()
   const { title, icon, tone } = lookOf(entry)
   const { ink, wash } = toneOf(colors, tone)
@@ -36,10 +115,11 @@ function Line({ entry, isLast }: { readonly entry: Entry; readonly isLast: boole
         {!isLast && <View style={[styles.track, { backgroundColor: colors.line }]} />}
       </View>
       <View style={styles.words}>
-        <Text variant="label">{title}</Text>
+        <Text variant="label">{entry.kind === 'waiting' ? <Wait waits={entry.waits} /> : title}</Text>
         <Text variant="small" color="textMuted">
           {entry.kind === 'next' ? <Next at={entry.at} /> : moment(entry.at)}
           {entry.kind === 'run' && <RunFacts run={entry} />}
+          {entry.kind === 'told' && factsOf(entry)}
         </Text>
         {entry.kind === 'run' && entry.worker !== null && <RanOn worker={entry.worker} />}
         {entry.kind === 'run' && entry.error && (
@@ -48,13 +128,153 @@ function Line({ entry, isLast }: { readonly entry: Entry; readonly isLast: boole
           </Text>
         )}
         {entry.kind === 'replaced' && entry.by !== null && <Successor jobId={entry.by} />}
-        {entry.kind === 'event' && entry.data != null && (
-          <Text variant="code" color="textMuted" numberOfLines={4}>
-            {JSON.stringify(entry.data)}
-          </Text>
-        )}
+        {entry.kind === 'event' && <Data value={entry.data} />}
+        {entry.kind === 'told' && <ToldData told={entry} masked={masked} />}
       </View>
     </View>
+  )
+}
+
+function Wait({ waits }: { readonly waits: Extract<Entry, { kind: 'waiting' }>['waits'] }) {
+  return waitInWords(waits, useServerNow())
+}
+
+/** " · 1.2 s into run 2", " · after 2 d". */
+function factsOf({ what, within, tookMs, until }: Told): string {
+  const parts = [
+    within && `${duration(within.ms)} into run ${within.run}`,
+    tookMs !== null && `after ${duration(tookMs)}`,
+    what === 'asked' && until && `until ${moment(until)}`,
+  ]
+  return parts.map((part) => (part ? ` · ${part}` : '')).join('')
+}
+
+interface SpawnedData {
+  readonly jobs?: readonly { readonly name: string; readonly id: string }[]
+}
+interface ChildrenData {
+  readonly failed?: readonly { readonly id: string; readonly status: string }[]
+}
+interface AnswerData {
+  readonly value?: unknown
+  readonly reason?: string
+}
+interface ErrorData {
+  readonly class?: string
+  readonly message?: string
+}
+
+/** What there is to say about an entry beside its title: a result, an answer, jobs. */
+function ToldData({ told, masked }: { readonly told: Told; readonly masked: readonly string[] }) {
+  const { what, data, size, path } = told
+  if (size !== null)
+    return (
+      <Text variant="small" color="textMuted">
+        {`${number(size)} characters, left out here.`}
+      </Text>
+    )
+  switch (what) {
+    case 'asked':
+    case 'slept':
+    case 'timeout':
+      return null
+    case 'spawned':
+      return <Jobs jobs={(data as SpawnedData | null)?.jobs ?? []} />
+    case 'children':
+      return (
+        <Jobs
+          jobs={((data as ChildrenData | null)?.failed ?? []).map(({ id, status }) => ({ id, name: status }))}
+        />
+      )
+    case 'answer':
+      return <Data value={(data as AnswerData | null)?.value} masked={masked} root={`${path}.value`} />
+    case 'refused': {
+      const { value, reason } = (data ?? {}) as AnswerData
+      return (
+        <>
+          {reason !== undefined && (
+            <Text variant="small" color="bad">
+              {reason}
+            </Text>
+          )}
+          <Data value={value} masked={masked} root={`${path}.value`} />
+        </>
+      )
+    }
+    case 'step_failed': {
+      const { class: name, message } = (data ?? {}) as ErrorData
+      if (message === undefined) return <Data value={data} masked={masked} root={path} />
+      return (
+        <Text variant="small" color="bad" numberOfLines={3}>
+          {name === undefined ? message : `${name}: ${message}`}
+        </Text>
+      )
+    }
+    case 'step':
+    case 'signal':
+      return <Data value={data} masked={masked} root={path} />
+  }
+}
+
+/** From this length on JSON is folded. */
+const LONG = 160
+
+interface DataProps {
+  readonly value: unknown
+  readonly masked?: readonly string[]
+  readonly root?: string
+}
+
+function Data({ value, masked = NONE, root = '' }: DataProps) {
+  const [isOpen, setOpen] = useState(false)
+  if (value === null || value === undefined) return null
+  const text = JSON.stringify(value)
+  if (text.length <= LONG)
+    return (
+      <Text variant="code" color="textMuted" selectable>
+        {text}
+      </Text>
+    )
+  return (
+    <View>
+      {isOpen ? (
+        <JsonTree value={value} masked={masked} root={root} />
+      ) : (
+        <Text variant="code" color="textMuted" numberOfLines={2}>
+          {text.slice(0, 2 * LONG)}
+        </Text>
+      )}
+      <Pressable role="button" aria-expanded={isOpen} onPress={() => setOpen(!isOpen)} style={styles.worker}>
+        <Text variant="small" color="accent">
+          {isOpen ? 'Show less' : 'Show all'}
+        </Text>
+      </Pressable>
+    </View>
+  )
+}
+
+/** More are under Family. */
+const JOBS = 5
+
+function Jobs({ jobs }: { readonly jobs: readonly { readonly name: string; readonly id: string }[] }) {
+  const openJob = useOpen('jobId')
+  return (
+    <>
+      {jobs.slice(0, JOBS).map(({ name, id }) => (
+        <Pressable
+          key={id}
+          role="link"
+          aria-label={`Job ${id}`}
+          onPress={() => openJob(id)}
+          style={styles.worker}
+        >
+          <Text variant="small" color="accent">{`${name} · ${shortId(id)}`}</Text>
+        </Pressable>
+      ))}
+      {jobs.length > JOBS && (
+        <Text variant="small" color="textMuted">{`and ${number(jobs.length - JOBS)} more`}</Text>
+      )}
+    </>
   )
 }
 
@@ -122,6 +342,10 @@ function lookOf(entry: Entry): Look {
       return { title: 'Replaced by a newer enqueue', icon: 'requeue', tone: 'neutral' }
     case 'step':
       return { title: `Step “${entry.name}” finished`, icon: 'check', tone: 'neutral' }
+    case 'told':
+      return toldLook(entry)
+    case 'waiting':
+      return { title: '', icon: 'suspended', tone: 'paused' }
     case 'event':
       return { title: entry.type, icon: 'activity', tone: 'neutral' }
     case 'next':
@@ -131,6 +355,41 @@ function lookOf(entry: Entry): Look {
 
 const snoozeOf = ({ snoozedMs }: Run) => (snoozedMs ? ` for ${duration(snoozedMs)}` : '')
 
+function toldLook({ what, name, by, data }: Told): Look {
+  const named = name === null ? '' : ` “${name}”`
+  const who = by === null ? '' : ` by ${by}`
+  switch (what) {
+    case 'step':
+      return { title: `Step${named} finished`, icon: 'check', tone: 'neutral' }
+    case 'step_failed':
+      return { title: `Step${named} failed`, icon: 'bad', tone: 'bad' }
+    case 'slept':
+      return { title: `Sleep${named} ended`, icon: 'waiting', tone: 'neutral' }
+    case 'signal':
+      return { title: `Signal${named} received`, icon: 'signal', tone: 'accent' }
+    case 'asked': {
+      const { question } = (data ?? {}) as { readonly question?: string }
+      return { title: question ?? `Asked${named}`, icon: 'questions', tone: 'accent' }
+    }
+    case 'answer':
+      return { title: `Answered${who}`, icon: 'good', tone: 'good' }
+    case 'refused':
+      return { title: `The job refused the answer${who}`, icon: 'warn', tone: 'warn' }
+    case 'spawned': {
+      const many = (data as SpawnedData | null)?.jobs?.length
+      return { title: many ? `Spawned ${count(many, 'job')}` : 'Spawned jobs', icon: 'jobs', tone: 'neutral' }
+    }
+    case 'children': {
+      const many = (data as ChildrenData | null)?.failed?.length ?? 0
+      if (many === 0) return { title: 'All children completed', icon: 'good', tone: 'neutral' }
+      const failed = count(many, 'child', 'children')
+      return { title: `${failed} did not complete`, icon: 'bad', tone: 'bad' }
+    }
+    case 'timeout':
+      return { title: `${name === null ? 'It' : `“${name}”`} timed out`, icon: 'late', tone: 'warn' }
+  }
+}
+
 const RUNS: Readonly<Record<Run['outcome'], Look>> = {
   running: { title: 'is running', icon: 'running', tone: 'accent' },
   completed: { title: 'completed', icon: 'good', tone: 'good' },
@@ -139,6 +398,7 @@ const RUNS: Readonly<Record<Run['outcome'], Look>> = {
   cancelled: { title: 'was cancelled', icon: 'cancel', tone: 'neutral' },
   snoozed: { title: 'snoozed', icon: 'waiting', tone: 'neutral' },
   interrupted: { title: 'was interrupted', icon: 'stop', tone: 'neutral' },
+  suspended: { title: 'was suspended', icon: 'suspended', tone: 'paused' },
 }
 
 const ACTS: Readonly<Record<Extract<Entry, { kind: 'done-by' }>['what'], Look>> = {
@@ -156,5 +416,6 @@ const styles = StyleSheet.create({
   track: { flex: 1, width: 2, minHeight: space.s, marginVertical: 2 },
   link: { minHeight: TARGET, justifyContent: 'center' },
   worker: { minHeight: 32, justifyContent: 'center', alignSelf: 'flex-start' },
-  words: { flex: 1, paddingTop: 4, paddingBottom: space.m, gap: 2 },
+  gap: { paddingLeft: 28 + space.m, paddingBottom: space.m },
+  words: { flex: 1, minWidth: 0, paddingTop: 4, paddingBottom: space.m, gap: 2 },
 })

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { jobOf } from '../../testing/job.ts'
-import { logOf, mergeEvents, shareOf, timelineOf, withMessage } from './timeline.ts'
+import { type Story, type ToldKind, timelineOf } from './timeline.ts'
 
 const at = (time: string) => new Date(`2026-11-16T03:${time}Z`)
 const event = (version: number, type: string, created: Date, data: unknown = null) => ({
@@ -89,55 +89,85 @@ describe('the timeline', () => {
   })
 })
 
-it('sorts log lines by the time at which they were written', () => {
-  const lines = logOf([
-    event(1, 'log', at('00:03'), { message: 'second' }),
-    event(2, 'log', at('00:01'), { message: 'first' }),
-  ])
-  expect(lines.map(({ message }) => message)).toEqual(['first', 'second'])
-})
+describe('the timeline of a durable job', () => {
+  const told = (kind: ToldKind, when: Date, more: Partial<Story['entries'][number]> = {}) => ({
+    ...{ at: when, kind, name: null, by: null, until: null, data: null, size: null },
+    ...more,
+  })
+  const storyOf = (...entries: Story['entries']): Story => ({
+    ...{ id: jobOf().id, entries, isComplete: true, masked: [] },
+  })
+  const suspended = (version: number, run: number, started: Date, ended: Date) =>
+    event(version, 'run_suspended', ended, { run, worker: 'w1', startedAt: started.toISOString() })
+  const created = { created: at('00:00'), runAt: at('00:00') }
 
-it('finds the log lines', () => {
-  const lines = logOf([
-    event(1, 'log', at('00:01'), { level: 'warn', message: 'slow', fields: { ms: 900 } }),
-    event(2, 'sent', at('00:02')),
-  ])
-  expect(lines).toEqual([
-    { version: 1, at: at('00:01'), level: 'warn', message: 'slow', fields: { ms: 900 } },
-  ])
-})
-
-it.each([
-  { progress: 0.4, share: 0.4 },
-  { progress: 40, share: 0.4 },
-  { progress: { percent: 40 }, share: 0.4 },
-  { progress: { done: 4, total: 10 }, share: 0.4 },
-  { progress: { current: 12, total: 10 }, share: 1 },
-  { progress: { done: 4, total: 0 }, share: null },
-  { progress: 'half', share: null },
-  { progress: null, share: null },
-])('$progress is a share of $share', ({ progress, share }) => {
-  expect(shareOf(progress)).toBe(share)
-})
-
-describe('stream messages', () => {
-  const one = event(1, 'a', at('00:01'))
-  const two = event(2, 'b', at('00:02'))
-
-  it.each([
-    { known: [one], others: [two], expected: [one, two] },
-    { known: [one, two], others: [one], expected: [one, two] },
-    { known: [two], others: [one], expected: [one, two] },
-    { known: [], others: [], expected: [] },
-  ])('are kept once, in order', ({ known, others, expected }) => {
-    expect(mergeEvents(known, others)).toEqual(expected)
+  it('has the results of steps in place of their events, with the run and how far into it', () => {
+    const events = [
+      event(1, 'step_finished', at('00:02'), { name: 'charge' }),
+      event(2, 'step_finished', at('00:03'), { name: 'unknown' }),
+      suspended(3, 1, at('00:01'), at('00:04')),
+    ]
+    const story = storyOf(told('step', at('00:02'), { name: 'charge', data: { id: 7 } }))
+    const entries = timelineOf(jobOf({ status: 'blocked', run: 1, ...created, events }), story)
+    expect(entries.slice(1)).toMatchObject([
+      { kind: 'told', what: 'step', name: 'charge', data: { id: 7 }, within: { run: 1, ms: 1_000 } },
+      { kind: 'step', name: 'unknown' },
+      { kind: 'run', run: 1, outcome: 'suspended', waitedMs: 1_000, ranMs: 3_000 },
+    ])
   })
 
-  it('of type state change only the fields that they carry', () => {
-    const job = jobOf({ status: 'pending', run: 0, topic: 'mail_digest' })
-    const state = { id: job.id, status: 'processing', run: 1, progress: 0.5, updated: at('00:03') } as const
-    expect(withMessage(job, { type: 'state', state })).toMatchObject({
-      ...{ topic: 'mail_digest', status: 'processing', run: 1, progress: 0.5 },
+  it('says how long it was suspended, and does not count that as waiting for a worker', () => {
+    const events = [suspended(1, 1, at('00:01'), at('00:02')), suspended(2, 2, at('10:05'), at('10:06'))]
+    const story = storyOf(
+      told('asked', at('00:01'), { name: 'approve', data: { question: 'Refund 5 €?' } }),
+      told('answer', at('10:01'), { name: 'approve', by: 'ada', data: { value: true } }),
+      told('signal', at('20:06'), { name: 'bank', data: { ok: true } }),
+    )
+    const times = { ...created, startedAt: at('20:08'), finishedAt: at('20:09'), runAt: at('20:06') }
+    const entries = timelineOf(jobOf({ status: 'completed', run: 3, ...times, events }), story)
+    expect(entries.slice(1)).toMatchObject([
+      { kind: 'told', what: 'asked', tookMs: null, data: { question: 'Refund 5 €?' } },
+      { kind: 'run', run: 1, outcome: 'suspended' },
+      { kind: 'told', what: 'answer', by: 'ada', tookMs: 600_000 },
+      { kind: 'run', run: 2, outcome: 'suspended', waitedMs: 4_000 },
+      { kind: 'told', what: 'signal', name: 'bank', tookMs: 600_000 },
+      { kind: 'run', run: 3, outcome: 'completed', waitedMs: 2_000, ranMs: 1_000 },
+    ])
+  })
+
+  it('does not guess how long a run waited that ended a sleep', () => {
+    const events = [suspended(1, 1, at('00:01'), at('00:02')), suspended(2, 2, at('10:05'), at('10:07'))]
+    const story = storyOf(told('slept', at('10:06'), { name: 'settle' }))
+    const entries = timelineOf(jobOf({ status: 'blocked', run: 2, ...created, events }), story)
+    expect(entries.at(-2)).toMatchObject({ kind: 'told', what: 'slept', tookMs: 604_000 })
+    expect(entries.at(-1)).toMatchObject({ kind: 'run', run: 2, waitedMs: null })
+  })
+
+  it('ends with what it waits for, and once it is woken with the next run, which is no retry', () => {
+    const waits = {
+      since: at('00:02').toISOString(),
+      for: [{ kind: 'timer', name: 'settle', until: at('09:00').toISOString() }],
+    } as const
+    const events = [suspended(1, 1, at('00:01'), at('00:02'))]
+    const job = jobOf({
+      ...{ status: 'pending', run: 1, ...created, visibleAt: at('09:00'), events },
+      waits: { since: waits.since, for: [...waits.for] },
     })
+    expect(timelineOf(job, undefined, +at('08:00')).at(-1)).toMatchObject({ kind: 'waiting', waits })
+    expect(timelineOf(job, undefined, +at('09:00')).at(-1)).toMatchObject({ kind: 'next', isRetry: false })
+  })
+
+  it('keeps the key of each entry when older ones come or the story is read again', () => {
+    const story = storyOf(
+      told('signal', at('00:01'), { name: 'bank' }),
+      told('signal', at('00:02'), { name: 'bank' }),
+    )
+    const keys = timelineOf(jobOf({ ...created, status: 'blocked' }), story).map(({ key }) => key)
+    expect(new Set(keys).size).toBe(keys.length)
+    const longer = storyOf(...story.entries, told('signal', at('00:03'), { name: 'bank' }))
+    expect(timelineOf(jobOf({ ...created, status: 'blocked' }), longer).map(({ key }) => key)).toEqual([
+      ...keys,
+      'signal bank 2',
+    ])
   })
 })

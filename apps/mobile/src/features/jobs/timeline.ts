@@ -1,7 +1,12 @@
-import { isFinished, type JobError, type Outputs, type WatchMessage } from '@oncue/sdk'
+import { isFinished, type JobError, type Outputs } from '@oncue/sdk'
+import type { JobDetails, JobEvent } from './job-stream.ts'
+import { openWaits, type Waits } from './waits.ts'
 
-export type JobDetails = Outputs['jobs']['get']
-type JobEvent = JobDetails['events'][number]
+/** What the events of a job do not say: results of steps, signals, questions, children. */
+export type Story = Outputs['jobs']['timeline']
+type Told = Story['entries'][number]
+/** The others are told by the job itself and by its events. */
+export type ToldKind = Exclude<Told['kind'], 'created' | 'finished' | 'event' | 'waiting'>
 
 /** One entry of a job's timeline. */
 export type Entry = { readonly key: string; readonly at: Date } & (
@@ -17,6 +22,7 @@ export type Entry = { readonly key: string; readonly at: Date } & (
         | 'crashed'
         | 'snoozed'
         | 'interrupted'
+        | 'suspended'
       /** Counted from when the job could have run, or from the end of its last run. */
       readonly waitedMs: number | null
       readonly ranMs: number | null
@@ -36,18 +42,20 @@ export type Entry = { readonly key: string; readonly at: Date } & (
       readonly by: string | null
     }
   | { readonly kind: 'step'; readonly name: string }
+  | (Pick<Told, 'name' | 'by' | 'until' | 'data' | 'size'> & {
+      readonly kind: 'told'
+      readonly what: ToldKind
+      /** In which run, and how far into it. Null: between runs, or not known. */
+      readonly within: { readonly run: number; readonly ms: number } | null
+      /** How long the job was suspended for it, or a question was open. */
+      readonly tookMs: number | null
+      /** Where the API names its data, for masked values: `entries[3].data`. */
+      readonly path: string
+    })
+  | { readonly kind: 'waiting'; readonly waits: Waits }
   | { readonly kind: 'event'; readonly type: string; readonly data: unknown }
   | { readonly kind: 'next'; readonly isRetry: boolean }
 )
-
-/** A line that the handler logged. */
-export interface LogLine {
-  readonly version: number
-  readonly at: Date
-  readonly level: 'debug' | 'info' | 'warn' | 'error'
-  readonly message: string
-  readonly fields: Readonly<Record<string, unknown>> | null
-}
 
 interface RunData {
   readonly run?: number
@@ -62,31 +70,150 @@ const OUTCOMES = {
   run_crashed: 'crashed',
   run_snoozed: 'snoozed',
   run_interrupted: 'interrupted',
+  run_suspended: 'suspended',
 } as const
 
-/** The oldest entry first. A run without incident leaves no event, so the latest comes from the job itself. */
-export function timelineOf(job: JobDetails): readonly Entry[] {
-  const entries: Entry[] = []
-  let freeAt = job.created.getTime()
-  let told = 0
-  for (const event of job.events) {
-    const entry = entryOf(event, freeAt, job)
-    if (!entry) continue
-    entries.push(entry)
-    if (entry.kind === 'run') told = entry.run
-    // A request to stop does not end the run, so its waiting time stays the same.
-    if (entry.kind === 'run' || (entry.kind === 'done-by' && entry.what !== 'cancel_requested'))
-      freeAt = event.created.getTime()
-  }
-  if (job.run > told && job.startedAt) entries.push(latestRun(job, job.startedAt, freeAt))
+/**
+ * The oldest entry first. A run without incident leaves no event, so the latest comes from the job itself. What only the
+ * story tells has its place by its time.
+ */
+export function timelineOf(job: JobDetails, story: Story | undefined = undefined, now = 0): readonly Entry[] {
+  const told = toldOf(story)
+  const steps = new Set(told.flatMap(({ entry }) => (entry.kind === 'step' ? [entry.name] : [])))
+  const parts: readonly Part[] = [
+    ...job.events.flatMap((event) => (isToldBetter(event, steps) ? [] : [{ at: event.created, event }])),
+    ...told.map((each) => ({ at: each.entry.at, told: each })),
+  ]
+  const reader = new Reader(job)
+  const past = parts.length > job.events.length ? [...parts].sort((a, b) => +a.at - +b.at) : parts
+  const entries = past.flatMap((part) =>
+    'event' in part ? reader.event(part.event) : reader.told(part.told),
+  )
+  entries.push(...reader.latest())
   // Events during a run come after its start.
   entries.sort((a, b) => a.at.getTime() - b.at.getTime())
-  if (job.status === 'pending' && job.visibleAt && (job.run > 0 || job.visibleAt.getTime() > freeAt))
-    entries.push({ key: 'next', kind: 'next', at: job.visibleAt, isRetry: job.run > 0 })
-  return [{ key: 'enqueued', kind: 'enqueued', at: job.created }, ...entries]
+  return [
+    { key: 'enqueued', kind: 'enqueued', at: job.created },
+    ...withRuns(entries, job),
+    ...nextOf(job, reader, now),
+  ]
 }
 
-function entryOf({ version, type, data, created }: JobEvent, freeAt: number, job: JobDetails): Entry | null {
+interface ToldEntry {
+  readonly entry: Told & { readonly kind: ToldKind }
+  readonly path: string
+}
+type Part = { readonly at: Date } & ({ readonly event: JobEvent } | { readonly told: ToldEntry })
+
+const isTold = (entry: Told): entry is Told & { readonly kind: ToldKind } =>
+  !['created', 'finished', 'event', 'waiting'].includes(entry.kind)
+
+function toldOf(story: Story | undefined): readonly ToldEntry[] {
+  return (story?.entries ?? []).flatMap((entry, n) =>
+    isTold(entry) ? [{ entry, path: `entries[${n}].data` }] : [],
+  )
+}
+
+/** The outcome of a step has its result. */
+function isToldBetter({ type, data }: JobEvent, steps: ReadonlySet<string | null>): boolean {
+  return type === 'step_finished' && steps.has((data as { name?: string } | null)?.name ?? null)
+}
+
+/** These end a suspension when they happen; a sleep that is over is noticed by the next run. */
+const WAKES: readonly ToldKind[] = ['signal', 'answer', 'children', 'timeout']
+
+/** Reads what happened in order, and keeps in mind since when the job could run. */
+class Reader {
+  readonly #job: JobDetails
+  /** Null: it was suspended, and what ended that is not known. */
+  freeAt: number | null
+  /** How the last run ended that an event tells. */
+  wasSuspended = false
+  #suspendedAt: number | null = null
+  readonly #asked = new Map<string | null, Date>()
+  #seen = new Map<string, number>()
+  #run = 0
+
+  constructor(job: JobDetails) {
+    this.#job = job
+    this.freeAt = job.created.getTime()
+  }
+
+  event(event: JobEvent): Entry[] {
+    const entry = entryOf(event, this.freeAt, this.#job)
+    if (!entry) return []
+    const at = event.created.getTime()
+    if (entry.kind === 'run') {
+      this.#run = entry.run
+      this.wasSuspended = entry.outcome === 'suspended'
+      this.freeAt = this.wasSuspended ? null : at
+      this.#suspendedAt = this.wasSuspended ? at : null
+      // A request to stop does not end the run, so its waiting time stays the same.
+    } else if (entry.kind === 'done-by' && entry.what !== 'cancel_requested') this.freeAt = at
+    return [entry]
+  }
+
+  told({ entry, path }: ToldEntry): Entry[] {
+    const { kind: what, at, name, by, until, data, size } = entry
+    const since = what === 'answer' ? this.#asked.get(name) : undefined
+    const tookMs = since ? +at - +since : this.#endsWait(what) ? +at - (this.#suspendedAt ?? 0) : null
+    if (what === 'asked') this.#asked.set(name, at)
+    if (WAKES.includes(what)) this.freeAt ??= at.getTime()
+    if (this.#endsWait(what)) this.#suspendedAt = null
+    const id = `${what} ${name ?? ''}`
+    const before = this.#seen.get(id) ?? 0
+    this.#seen.set(id, before + 1)
+    const key = `${id} ${before}`
+    return [{ key, kind: 'told', at, what, name, by, until, data, size, tookMs, path, within: null }]
+  }
+
+  #endsWait(what: ToldKind): boolean {
+    return this.#suspendedAt !== null && (what === 'slept' || WAKES.includes(what))
+  }
+
+  /** Of the latest run, unless an event tells it. */
+  latest(): Entry[] {
+    const { run, startedAt } = this.#job
+    return run > this.#run && startedAt ? [latestRun(this.#job, startedAt, this.freeAt)] : []
+  }
+}
+
+/** Says of what happened within a run in which, and how far into it. */
+function withRuns(entries: readonly Entry[], { startedAt, status }: JobDetails): readonly Entry[] {
+  const runs = entries.flatMap((entry) => {
+    if (entry.kind !== 'run') return []
+    const isRunning = entry.outcome === 'running' && status === 'processing'
+    const end = isRunning ? Number.POSITIVE_INFINITY : entry.at.getTime()
+    const start = isRunning ? startedAt?.getTime() : entry.ranMs === null ? undefined : end - entry.ranMs
+    return start === undefined ? [] : [{ run: entry.run, start, end }]
+  })
+  return entries.map((entry) => {
+    if (entry.kind !== 'told' || !DONE.includes(entry.what)) return entry
+    const at = entry.at.getTime()
+    const found = runs.find(({ start, end }) => start <= at && at <= end)
+    return found ? { ...entry, within: { run: found.run, ms: at - found.start } } : entry
+  })
+}
+
+/** What a run does, as opposed to what it waits for. */
+const DONE: readonly ToldKind[] = ['step', 'step_failed', 'spawned']
+
+/** What comes next, if it is known. */
+function nextOf(job: JobDetails, { freeAt, wasSuspended }: Reader, now: number): Entry[] {
+  const waits = openWaits(job, now)
+  if (waits) return [{ key: 'waiting', kind: 'waiting', at: new Date(waits.since), waits }]
+  const { status, visibleAt, run } = job
+  if (status !== 'pending' || !visibleAt) return []
+  const isRetry = run > 0 && !wasSuspended
+  if (run === 0 && visibleAt.getTime() <= (freeAt ?? 0)) return []
+  return [{ key: 'next', kind: 'next', at: visibleAt, isRetry }]
+}
+
+function entryOf(
+  { version, type, data, created }: JobEvent,
+  freeAt: number | null,
+  job: JobDetails,
+): Entry | null {
   const key = String(version)
   switch (type) {
     case 'log':
@@ -94,7 +221,8 @@ function entryOf({ version, type, data, created }: JobEvent, freeAt: number, job
     case 'run_failed':
     case 'run_crashed':
     case 'run_snoozed':
-    case 'run_interrupted': {
+    case 'run_interrupted':
+    case 'run_suspended': {
       const { run = 0, worker = null, startedAt, error, delayMs = null } = (data ?? {}) as RunData
       // For the latest run, the job itself has the start time.
       const begun = startedAt ?? (run === job.run ? job.startedAt : null)
@@ -103,7 +231,7 @@ function entryOf({ version, type, data, created }: JobEvent, freeAt: number, job
         ...{ key, kind: 'run', run, worker, at: created, error: error ?? null },
         outcome: OUTCOMES[type],
         snoozedMs: delayMs,
-        waitedMs: start === null ? null : Math.max(0, start - freeAt),
+        waitedMs: start === null || freeAt === null ? null : Math.max(0, start - freeAt),
         ranMs: start === null ? null : created.getTime() - start,
       }
     }
@@ -128,10 +256,11 @@ function entryOf({ version, type, data, created }: JobEvent, freeAt: number, job
   }
 }
 
-function latestRun(job: JobDetails, startedAt: Date, freeAt: number): Entry {
+function latestRun(job: JobDetails, startedAt: Date, freeAt: number | null): Entry {
   const { run, status, finishedAt, lockedBy, runAt } = job
   const start = startedAt.getTime()
-  const could = Math.max(freeAt, Math.min(runAt.getTime(), start))
+  // A suspension ends by setting when the job may run.
+  const could = Math.max(freeAt ?? 0, Math.min(runAt.getTime(), start))
   const outcome = status === 'processing' ? 'running' : isFinished(status) ? status : 'completed'
   return {
     ...{ key: `run-${run}`, kind: 'run', run, outcome, worker: lockedBy, error: null, snoozedMs: null },
@@ -139,43 +268,4 @@ function latestRun(job: JobDetails, startedAt: Date, freeAt: number): Entry {
     waitedMs: Math.max(0, start - could),
     ranMs: finishedAt && finishedAt.getTime() - start,
   }
-}
-
-/** Sorted by the time at which they were written. */
-export function logOf(events: readonly JobEvent[]): readonly LogLine[] {
-  return events
-    .filter(({ type }) => type === 'log')
-    .map(({ version, created, data }) => {
-      const { level = 'info', message = '', fields = null } = (data ?? {}) as Partial<LogLine>
-      return { version, at: created, level, message, fields }
-    })
-    .sort((a, b) => a.at.getTime() - b.at.getTime() || a.version - b.version)
-}
-
-/** From 0 to 1, where a progress says so: 0.4, 40, { done: 4, total: 10 }. */
-export function shareOf(progress: unknown): number | null {
-  if (typeof progress === 'number') return clamped(progress > 1 ? progress / 100 : progress)
-  if (typeof progress !== 'object' || progress === null) return null
-  const { total, percent, ...rest } = progress as Record<string, unknown>
-  if (typeof percent === 'number') return clamped(percent / 100)
-  const done = rest.done ?? rest.current ?? rest.processed ?? rest.completed
-  return typeof done === 'number' && typeof total === 'number' && total > 0 ? clamped(done / total) : null
-}
-
-const clamped = (share: number) => (Number.isFinite(share) ? Math.min(1, Math.max(0, share)) : null)
-
-/** The job with a message of its stream applied. */
-export function withMessage(job: JobDetails, message: WatchMessage): JobDetails {
-  if (message.type === 'event') return { ...job, events: mergeEvents(job.events, [message.event]) }
-  const { status, run, progress, updated } = message.state
-  return { ...job, status, run, progress, updated }
-}
-
-/** Both lists without duplicates, in order. */
-export function mergeEvents(known: JobDetails['events'], others: JobDetails['events']): JobDetails['events'] {
-  const last = known.at(-1)?.version ?? 0
-  const isInOrder = others.every(({ version }, index) => version === last + 1 + index)
-  if (isInOrder) return others.length === 0 ? known : [...known, ...others]
-  const all = new Map([...known, ...others].map((event) => [event.version, event]))
-  return all.size === known.length ? known : [...all.values()].sort((a, b) => a.version - b.version)
 }

@@ -1,13 +1,20 @@
 import { isFinished, type WatchMessage } from '@oncue/sdk'
 import { useQueryClient } from '@tanstack/react-query'
 import { useIsFocused } from 'expo-router'
-import { useEffect, useState } from 'react'
+import { useEffect, useRef, useState } from 'react'
 import { useRead } from '../../lib/api.tsx'
 import { useConnectionState } from '../../lib/connection-provider.tsx'
 import { useSignedIn } from '../../lib/session.ts'
-import { type JobDetails, mergeEvents, withMessage } from './timeline.ts'
+import { type JobDetails, mergeEvents, withMessage } from './job-stream.ts'
 
 const POLL_MS = 5_000
+/** How many of its children are left is not in a job's stream. */
+const CHILDREN_MS = 10_000
+/** A run may finish many steps at once. */
+const STORY_MS = 500
+/** What they add to the story is not in the event. */
+const STORY_EVENTS = ['run_suspended', 'step_finished']
+const STORY_READS = ['jobs.timeline', 'jobs.questions', 'jobs.family']
 /** How many events `jobs.get` returns at most; the stream has the rest. */
 const FIRST_EVENTS = 100
 
@@ -28,6 +35,7 @@ export function useJob(id: string) {
       return before ? { ...job, events: mergeEvents(before.events, job.events) } : job
     },
     ...(isLive && !isStreaming && { everyMs: POLL_MS }),
+    ...(isLive && isStreaming && waitsForChildren(known) && { everyMs: CHILDREN_MS }),
   })
   const hasMore = (read.data?.events.length ?? 0) >= FIRST_EVENTS
   const isWorthIt = read.data !== undefined && (!isFinished(read.data.status) || hasMore)
@@ -53,10 +61,34 @@ export function useJob(id: string) {
     return () => stopped.abort()
   }, [isFollowed, client, queries, id])
 
+  useStoryAnew(read.data)
   return read
 }
 
+/** Reads what a job's events do not tell anew whenever they, or its state, say that there is more. */
+function useStoryAnew(job: JobDetails | undefined): void {
+  const queries = useQueryClient()
+  const seen = useRef<string | null>(null)
+  const timer = useRef<ReturnType<typeof setTimeout>>(undefined)
+  const steps = job?.events.filter(({ type }) => STORY_EVENTS.includes(type)).length
+  const now = job ? [job.id, job.status, job.run, steps].join() : null
+  useEffect(() => {
+    const isFirst = seen.current === null
+    if (now === null || now === seen.current) return
+    seen.current = now
+    if (isFirst) return
+    timer.current ??= setTimeout(() => {
+      timer.current = undefined
+      for (const name of STORY_READS) void queries.invalidateQueries({ queryKey: [name] })
+    }, STORY_MS)
+  }, [now, queries])
+  useEffect(() => () => clearTimeout(timer.current), [])
+}
+
 type State = Extract<WatchMessage, { type: 'state' }>['state']
+
+const waitsForChildren = ({ waits }: JobDetails) =>
+  waits?.for.some(({ kind }) => kind === 'children') ?? false
 
 const isElsewhere = (before: JobDetails, state: State) =>
   before.status !== state.status || before.run !== state.run

@@ -77,7 +77,7 @@ const UNKNOWN = { icon: 'offline', tone: 'neutral' } as const
 
 /** The state of everything in one sentence, and the alerts that fire. */
 function Sentence({ health }: { readonly health: Health }) {
-  const { summary, alerts } = health
+  const { summary, alerts, questions } = health
   const { colors } = useTheme()
   const router = useRouter()
   const failureRate = rateOverLimit(health)
@@ -105,7 +105,7 @@ function Sentence({ health }: { readonly health: Health }) {
           </Text>
         )}
       </View>
-      {/* On a phone in one row. */}
+      {/* On a phone the first two in one row. */}
       <Tight.Provider value={isPhone}>
         {isSilent(health) && <EndSilence health={health} />}
         {alerts.firing > 0 && (
@@ -116,6 +116,14 @@ function Sentence({ health }: { readonly health: Health }) {
           />
         )}
         {summary.level !== 'good' && <Summary health={health} />}
+        {questions > 0 && (
+          <Button
+            label={count(questions, 'question')}
+            icon="questions"
+            hint="Jobs wait for an answer"
+            onPress={() => router.navigate('/questions')}
+          />
+        )}
       </Tight.Provider>
       <Spoken text={text} />
     </View>

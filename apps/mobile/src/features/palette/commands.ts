@@ -22,6 +22,7 @@ export const PAGE_KEYS: Readonly<Record<string, string>> = {
   '/jobs': 'j',
   '/queues': 'q',
   '/alerts': 'a',
+  '/questions': 'u',
   '/workers': 'w',
   '/topics': 't',
   '/schedules': 's',

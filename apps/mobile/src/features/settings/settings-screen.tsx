@@ -1,18 +1,20 @@
 import { useRouter } from 'expo-router'
 import type { ReactNode } from 'react'
 import { Platform, StyleSheet, View } from 'react-native'
-import { ADMINISTRATION, type Destination, MORE } from '../../components/shell/destinations.ts'
+import { ADMINISTRATION, type Destination, MORE, QUESTIONS } from '../../components/shell/destinations.ts'
 import { Page } from '../../components/shell/page.tsx'
+import { Badge } from '../../components/ui/badge.tsx'
 import { Icon } from '../../components/ui/icon.tsx'
 import { Row } from '../../components/ui/row.tsx'
 import { Segmented } from '../../components/ui/segmented.tsx'
 import { Text } from '../../components/ui/text.tsx'
 import { Toggle } from '../../components/ui/toggle.tsx'
 import { useServerNow } from '../../lib/clock.ts'
-import { timeOfDay } from '../../lib/format.ts'
+import { number, timeOfDay } from '../../lib/format.ts'
 import { felt } from '../../lib/haptics.ts'
 import { HOME_SERVER } from '../../lib/home-server.ts'
 import { usePreference } from '../../lib/preferences.ts'
+import { useHealth } from '../../lib/use-health.ts'
 import { space } from '../../theme/tokens.ts'
 import { useIsWide } from '../../theme/use-theme.ts'
 import { NotificationSettings } from '../notifications/notification-settings.tsx'
@@ -61,14 +63,18 @@ interface PagesProps {
 
 function Pages({ title, pages }: PagesProps) {
   const router = useRouter()
+  const questions = useHealth().data?.questions ?? 0
   return (
     <Section title={title} isList>
       {pages.map(({ href, label, icon }) => (
         <Row
           key={href}
-          label={label}
+          label={href === QUESTIONS.href && questions > 0 ? `${label}, ${number(questions)} open` : label}
           leading={<Icon name={icon} color="textMuted" />}
           onPress={() => router.push(href)}
+          trailing={
+            href === QUESTIONS.href && questions > 0 && <Badge label={number(questions)} tone="accent" />
+          }
         >
           <Text>{label}</Text>
         </Row>
