@@ -1,4 +1,5 @@
 import { until } from '@oncue/testing'
+import { refunds } from './refunds.ts'
 import type { World } from './world.ts'
 
 /** Long enough for a busy machine. */
@@ -42,6 +43,7 @@ export async function addDemoData(world: World): Promise<void> {
   const rule = { kind: 'paused', queue: 'imports', threshold: 0, forSeconds: 0 } as const
   await client.alerts.createRule({ ...rule, name: 'imports must run' })
   await client.channels.create({ kind: 'webhook', name: 'pager', url: 'https://pager.example/oncue' })
+  await askForRefund(world)
   await until(async () => (await client.alerts.list({})).items.length > 0, PATIENCE_MS)
 }
 
@@ -51,4 +53,11 @@ async function cancelOne({ client }: World): Promise<void> {
   const what = { action: 'cancel', filter: { idPrefix: id } } as const
   const { asOf, count } = await client.bulkOperations.preview(what)
   await client.bulkOperations.run({ ...what, asOf, expectedCount: count, idempotencyKey: id })
+}
+
+/** A job that asks a person, and is suspended until there is an answer. */
+export async function askForRefund(world: World): Promise<void> {
+  await world.work(refunds, { queues: ['refunds'] })
+  const id = await world.client.jobs.enqueue('refund', { order: 'A-17', cents: 12_900 }, { queue: 'refunds' })
+  await until(async () => (await world.client.jobs.get(id)).waits !== null, PATIENCE_MS)
 }

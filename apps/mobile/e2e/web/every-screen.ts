@@ -10,6 +10,7 @@ export async function everyScreen(client: Client): Promise<Readonly<Record<strin
   const [queue] = (await client.health.get()).queues
   const [worker] = await client.workers.list()
   const [topic] = await client.topics.list()
+  const [question] = await client.jobs.questions()
   return {
     now: '/',
     failures: '/failures',
@@ -22,6 +23,8 @@ export async function everyScreen(client: Client): Promise<Readonly<Record<strin
     channels: '/alerts?view=channels',
     jobs: '/jobs',
     job: `/jobs/${job?.id}`,
+    questions: '/questions',
+    'suspended-job': `/jobs/${question?.id}`,
     operations: '/bulk-operations',
     operation: `/bulk-operations/${operation?.id}`,
     topics: '/topics',

@@ -6,6 +6,7 @@ import { silentLogger } from '@oncue/worker'
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import { playThePast, startDemo } from '../../../../examples/demo/demo.ts'
 import { launchBrowser } from './browser.ts'
+import { askForRefund } from './demo-data.ts'
 import { everyScreen, settled } from './every-screen.ts'
 import { enlargeText } from './large-text.ts'
 import { everyState } from './states.ts'
@@ -79,9 +80,11 @@ async function shootAll(screens: Screens, suffix: string, context: BrowserContex
       await page.getByRole('slider').first().waitFor()
     await shoot(page, `${name}-${suffix}`)
     if (name === 'failure') await shootSheet(page, suffix)
+    if (name === 'questions') await shootAnswer(page, suffix)
   }
   if (options.states)
     for (const { name, show } of everyState(world.client)) {
+      if (!isChosen(name)) continue
       await show(page)
       await shoot(page, `${name}-${suffix}`)
       await page.unrouteAll({ behavior: 'ignoreErrors' })
@@ -93,6 +96,12 @@ async function shootSheet(page: Page, suffix: string): Promise<void> {
   await page.getByRole('button', { name: /^Retry these \d/ }).click()
   await page.getByRole('button', { name: /^Hold to retry/ }).waitFor()
   await shoot(page, `confirm-${suffix}`)
+}
+
+async function shootAnswer(page: Page, suffix: string): Promise<void> {
+  await page.getByRole('link', { name: /^Refund/ }).click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Yes', exact: true }).click()
+  await shoot(page, `answer-${suffix}`)
 }
 
 async function shootLarge(screens: Screens): Promise<void> {
@@ -132,7 +141,9 @@ async function shoot(page: Page, name: string): Promise<void> {
 }
 
 /** Adds what traffic alone does not create: an alert, a channel, a device and a manual action. */
-async function furnish({ client }: World): Promise<void> {
+async function furnish(world: World): Promise<void> {
+  const { client } = world
+  await askForRefund(world)
   const rule = { kind: 'oldest_waiting', queue: 'media', threshold: 60, forSeconds: 0 } as const
   await client.alerts.createRule({ ...rule, name: 'videos within a minute' })
   await client.channels.create({ kind: 'webhook', name: 'pager', url: 'https://pager.example/oncue' })

@@ -54,6 +54,18 @@ export function everyState(client: Client): readonly State[] {
       show: (page) => pressOnFailure(page, client, /^Run .*now$/, /^(Hold to r|R)un/),
     },
     {
+      name: 'signal',
+      async show(page) {
+        const [question] = await client.jobs.questions()
+        await page.goto(`/jobs/${question?.id}`)
+        await settled(page)
+        await page.getByRole('button', { name: 'More', exact: true }).last().click()
+        await page.getByRole('dialog').getByRole('button', { name: 'Send a signal' }).click()
+        await page.getByRole('button', { name: 'bank', exact: true }).click()
+        await page.getByRole('dialog').getByLabel('reference').waitFor()
+      },
+    },
+    {
       name: 'operation-stop',
       async show(page) {
         const { items } = await client.bulkOperations.list({ limit: 10 })
