@@ -531,6 +531,7 @@ create function oncue.count_down(p_now timestamptz, p_ids uuid[]) returns void
 as $$
 declare
   v_queues text[];
+  v_ready uuid[];
 begin
   with counted as (
     select m.job_id, count(*)::integer as n from unnest(p_ids) as m(job_id) group by m.job_id
@@ -542,11 +543,14 @@ begin
       updated = p_now
     from counted c
     where j.id = any (array[c.job_id]) and j.status = 'blocked'
-    returning j.queue, j.status
+    returning j.id, j.queue, j.status
   )
-  select array_agg(distinct r.queue) into v_queues from released r where r.status = 'pending';
+  select array_agg(distinct r.queue), array_agg(r.id) into v_queues, v_ready from released r where r.status = 'pending';
   -- Waiting workers are notified at the commit.
   perform pg_notify('oncue', q) from unnest(v_queues) as q;
+  if v_ready is not null then
+    perform oncue.decide_batches(p_now, v_ready);
+  end if;
 end $$;
 
 create function oncue.crash(p_now timestamptz, p_ids uuid[], out released integer, out failed integer)
@@ -624,6 +628,37 @@ create function oncue.crash_error(p_topic text) returns json
   return json_build_object('class', 'WorkerCrashed', 'code', 'WORKER_CRASHED', 'fingerprint', 'WORKER_CRASHED:' || p_topic,
     'message', 'The worker that ran this job crashed or lost its lease');
 
+create function oncue.decide_batches(p_now timestamptz, p_ids uuid[]) returns void
+  language plpgsql
+as $$
+declare
+  v_batch record;
+  v_jobs uuid[];
+  v_left integer;
+begin
+  for v_batch in
+    select f.job_id, f.flow_id from oncue.flow_jobs f where f.job_id = any (p_ids) and f.kind = 'on_failure'
+  loop
+    v_jobs := array(select f.job_id from oncue.flow_jobs f where f.flow_id = v_batch.flow_id and f.kind = 'job');
+    insert into oncue.deps (job_id, parent_id, policy)
+    select v_batch.job_id, j.id, 'go_on' from oncue.jobs j where j.id = any (v_jobs)
+    on conflict do nothing;
+    get diagnostics v_left = row_count;
+    if v_left > 0 then
+      update oncue.jobs j set status = 'blocked', visible_at = null, deps_left = v_left where j.id = v_batch.job_id;
+    elsif not exists (
+      select from unnest(v_jobs) as i(id)
+      where not exists (
+        select from oncue.history h where h.id = any (array[i.id]) and h.status::text = 'completed'))
+    then
+      perform oncue.append_event(p_now, array[v_batch.job_id], 'cancelled',
+        array['{"by":null,"reason":"all jobs of its batch completed"}'::json]);
+      perform oncue.release_dependants(p_now,
+        oncue.end_rows(p_now, array[v_batch.job_id], 'cancelled', null), false);
+    end if;
+  end loop;
+end $$;
+
 create function oncue.delete(p_now timestamptz, p_ids uuid[], p_as_of timestamptz)
   returns table (reason text, count integer)
   language plpgsql
@@ -646,7 +681,7 @@ begin
     where j.id = any (p_ids) and j.status = 'pending' and j.waits is null
       and (p_as_of is null or j.created <= p_as_of and not oncue.requeued_since(j, p_as_of))
       and not exists (select from oncue.deps d where d.parent_id = any (array[j.id]))
-      and not oncue.has_live_parent(j.id)
+      and not oncue.has_live_parent(j.id) and not oncue.is_awaited(j.id)
     for update skip locked
   ) l;
   -- Checked again, now that the rows are locked: an edge may have been committed and checked meanwhile.
@@ -658,7 +693,7 @@ begin
     delete from oncue.history h
     where h.id = any (p_ids) and h.status::text = 'failed' and (p_as_of is null or h.finished_at <= p_as_of)
       and not exists (select from oncue.deps d where d.parent_id = any (array[h.id]))
-      and not oncue.has_live_parent(h.id)
+      and not oncue.has_live_parent(h.id) and not oncue.is_awaited(h.id)
     returning h.*
   ), metas as (
     delete from oncue.job_meta m using (
@@ -680,6 +715,7 @@ begin
         and not exists (select from oncue.history h where h.id = any (array[i.id]))
         then 'JOB_NOT_FOUND'
       when exists (select from oncue.deps d where d.parent_id = any (array[i.id])) or oncue.has_live_parent(i.id)
+        or oncue.is_awaited(i.id)
         then 'HAS_DEPENDANTS'
       when exists (
           select from oncue.jobs j where j.id = any (array[i.id]) and j.status = 'pending' and j.waits is null
@@ -1109,6 +1145,7 @@ begin
   delete from oncue.children c where c.parent_id = any (p_ids);
   delete from oncue.child_waits w where w.child_id = any (p_ids);
   delete from oncue.child_waits w where w.parent_id = any (p_ids);
+  delete from oncue.flow_jobs f where f.job_id = any (p_ids);
   delete from oncue.deps d where d.job_id = any (p_ids);
 end $$;
 
@@ -1390,6 +1427,14 @@ begin
     'Correct the field named in the message.');
 end $$;
 
+create function oncue.is_awaited(p_id uuid) returns boolean
+  language sql stable
+  return exists (
+    select from oncue.flow_jobs f
+    join oncue.flow_jobs w on w.flow_id = f.flow_id and w.after is not null and w.job_id <> f.job_id
+    join oncue.jobs j on j.id = any (array[w.job_id])
+    where f.job_id = p_id and f.kind in ('job', 'node'));
+
 create function oncue.is_untended() returns boolean
   language plpgsql
   set search_path = pg_catalog, pg_temp
@@ -1657,7 +1702,7 @@ begin
         and (hashtext(h.queue) >> 24)::"char" = (hashtext(p_queue) >> 24)::"char"
         and h.created < p_before and h.finished_at < p_before
         and not exists (select from oncue.deps d where d.parent_id = any (array[h.id]))
-        and not oncue.has_live_parent(h.id)
+        and not oncue.has_live_parent(h.id) and not oncue.is_awaited(h.id)
       order by h.created, h.id limit p_limit
       for update skip locked
     ) o;
@@ -1667,7 +1712,7 @@ begin
       where h.status <> 'completed' and h.status = p_status and h.queue = p_queue and h.topic = p_topic
         and h.created < p_before and h.finished_at < p_before
         and not exists (select from oncue.deps d where d.parent_id = any (array[h.id]))
-        and not oncue.has_live_parent(h.id)
+        and not oncue.has_live_parent(h.id) and not oncue.is_awaited(h.id)
       order by h.created, h.id limit p_limit
       for update skip locked
     ) o;

@@ -9,6 +9,7 @@ import type {
   JobFilter,
   JobPage,
   JobStats,
+  JobTree,
   Limit,
   LimitTarget,
   PageRequest,
@@ -185,6 +186,17 @@ export interface Store {
    * are searched among the jobs that were made while it ran, up to a bound. Null: there is no such job.
    */
   family(id: JobId): Promise<Family | null>
+  /**
+   * A job with all that it is connected to by parents and children, batches, flows and dependencies, live or finished: up to
+   * 1,000 jobs, the nearest ones. Waits of `after` are known until they are over, those of batches and flows as long as the
+   * jobs. Null: there is no such job.
+   */
+  tree(id: JobId): Promise<JobTree | null>
+  /**
+   * How the jobs of a batch or flow ended that this one has waited for, in their order, page by page; `after` is the `next`
+   * of the page before.
+   */
+  waitedFor(id: JobId, after?: number): Promise<WaitedForPage>
   /** The status and result of many jobs at once, for callers that wait for them; unknown ids are left out. */
   glance(ids: readonly JobId[]): Promise<Map<JobId, JobGlance>>
   list(filter?: JobFilter, page?: PageRequest): Promise<JobPage>
@@ -453,4 +465,14 @@ export type PruneRule = {
   readonly finishedBefore: Date
   /** How many at most. Default: 1,000. */
   readonly limit?: number | undefined
+}
+
+/** Jobs that another has waited for. */
+export type WaitedForPage = {
+  readonly jobs: readonly (Pick<Job, 'id' | 'topic' | 'status' | 'result' | 'lastError'> & {
+    /** Of a node of a flow. */
+    readonly name: string | null
+  })[]
+  /** Null: these are the last. */
+  readonly next: number | null
 }

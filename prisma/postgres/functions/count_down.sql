@@ -4,6 +4,7 @@ create function oncue.count_down(p_now timestamptz, p_ids uuid[]) returns void
 as $$
 declare
   v_queues text[];
+  v_ready uuid[];
 begin
   with counted as (
     select m.job_id, count(*)::integer as n from unnest(p_ids) as m(job_id) group by m.job_id
@@ -15,9 +16,12 @@ begin
       updated = p_now
     from counted c
     where j.id = any (array[c.job_id]) and j.status = 'blocked'
-    returning j.queue, j.status
+    returning j.id, j.queue, j.status
   )
-  select array_agg(distinct r.queue) into v_queues from released r where r.status = 'pending';
+  select array_agg(distinct r.queue), array_agg(r.id) into v_queues, v_ready from released r where r.status = 'pending';
   -- Waiting workers are notified at the commit.
   perform pg_notify('oncue', q) from unnest(v_queues) as q;
+  if v_ready is not null then
+    perform oncue.decide_batches(p_now, v_ready);
+  end if;
 end $$;

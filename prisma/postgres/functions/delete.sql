@@ -13,7 +13,7 @@ begin
     where j.id = any (p_ids) and j.status = 'pending' and j.waits is null
       and (p_as_of is null or j.created <= p_as_of and not oncue.requeued_since(j, p_as_of))
       and not exists (select from oncue.deps d where d.parent_id = any (array[j.id]))
-      and not oncue.has_live_parent(j.id)
+      and not oncue.has_live_parent(j.id) and not oncue.is_awaited(j.id)
     for update skip locked
   ) l;
   -- Checked again, now that the rows are locked: an edge may have been committed and checked meanwhile.
@@ -25,7 +25,7 @@ begin
     delete from oncue.history h
     where h.id = any (p_ids) and h.status::text = 'failed' and (p_as_of is null or h.finished_at <= p_as_of)
       and not exists (select from oncue.deps d where d.parent_id = any (array[h.id]))
-      and not oncue.has_live_parent(h.id)
+      and not oncue.has_live_parent(h.id) and not oncue.is_awaited(h.id)
     returning h.*
   ), metas as (
     delete from oncue.job_meta m using (
@@ -47,6 +47,7 @@ begin
         and not exists (select from oncue.history h where h.id = any (array[i.id]))
         then 'JOB_NOT_FOUND'
       when exists (select from oncue.deps d where d.parent_id = any (array[i.id])) or oncue.has_live_parent(i.id)
+        or oncue.is_awaited(i.id)
         then 'HAS_DEPENDANTS'
       when exists (
           select from oncue.jobs j where j.id = any (array[i.id]) and j.status = 'pending' and j.waits is null

@@ -17,7 +17,7 @@ begin
         and (hashtext(h.queue) >> 24)::"char" = (hashtext(p_queue) >> 24)::"char"
         and h.created < p_before and h.finished_at < p_before
         and not exists (select from oncue.deps d where d.parent_id = any (array[h.id]))
-        and not oncue.has_live_parent(h.id)
+        and not oncue.has_live_parent(h.id) and not oncue.is_awaited(h.id)
       order by h.created, h.id limit p_limit
       for update skip locked
     ) o;
@@ -27,7 +27,7 @@ begin
       where h.status <> 'completed' and h.status = p_status and h.queue = p_queue and h.topic = p_topic
         and h.created < p_before and h.finished_at < p_before
         and not exists (select from oncue.deps d where d.parent_id = any (array[h.id]))
-        and not oncue.has_live_parent(h.id)
+        and not oncue.has_live_parent(h.id) and not oncue.is_awaited(h.id)
       order by h.created, h.id limit p_limit
       for update skip locked
     ) o;

@@ -24,6 +24,11 @@ export const LIMITS = {
   concurrencyLimit: 32_767,
   /** Jobs that one job may wait for. */
   parents: 1_000,
+  /** Jobs of one batch, besides `then` and `onFailure`. */
+  batchJobs: 10_000,
+  flowNodes: 1_000,
+  flowEdges: 10_000,
+  flowNameLength: 128,
   /** How long a repeated call finds the job of the first. */
   idempotencyMs: DAY_MS,
   eventTypeLength: 64,

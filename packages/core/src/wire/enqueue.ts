@@ -18,7 +18,7 @@ export const enqueueRequestSchema = z.strictObject({
 
 /** Set by the client: a request that is sent again, because its response was lost, makes no second job. */
 const requestIdSchema = jobIdSchema.optional().describe('id of this request; the same when it is repeated')
-const isRepeatSchema = z
+export const isRepeatSchema = z
   .boolean()
   .optional()
   .describe('true: this request was sent before, and its response was lost')
@@ -45,7 +45,7 @@ export const enqueueItemSchema = enqueueRequestSchema.extend({
     .optional()
     .describe('waits until these jobs of the same request have completed: indexes from 0; needs atomic'),
 })
-const clientItemSchema = enqueueItemSchema.extend({ requestId: requestIdSchema })
+export const clientItemSchema = enqueueItemSchema.extend({ requestId: requestIdSchema })
 export type EnqueueItem = z.input<typeof clientItemSchema>
 
 export type CheckedItem = z.output<typeof clientItemSchema>
@@ -54,10 +54,11 @@ export type CheckedItem = z.output<typeof clientItemSchema>
 export function readItems(
   items: readonly unknown[],
   schema: z.ZodType<CheckedItem>,
+  max: number = MAX_BATCH,
 ): (CheckedItem | OncueError)[] {
   // Too many are refused as a whole, without checking each.
-  if (items.length > MAX_BATCH)
-    throw new OncueError('BATCH_TOO_LARGE', `input.jobs has ${items.length} items, more than ${MAX_BATCH}`)
+  if (items.length > max)
+    throw new OncueError('BATCH_TOO_LARGE', `input.jobs has ${items.length} items, more than ${max}`)
   return items.map((item, index) => {
     const parsed = schema.safeParse(item)
     return parsed.success ? parsed.data : toInputError(parsed.error, `input.jobs[${index}]`, item)

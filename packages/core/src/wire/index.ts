@@ -95,6 +95,16 @@ export {
   resumeRequestSchema,
 } from './fields.ts'
 export {
+  type Batched,
+  batchedSchema,
+  batchRequestSchema,
+  flowedSchema,
+  flowRequestSchema,
+  type JobTree,
+  jobTreeSchema,
+  type TreeJob,
+} from './flow.ts'
+export {
   type Health,
   healthSchema,
   MAX_HEALTH_QUEUES,

@@ -32,6 +32,8 @@ import { list, type Match, matching } from './reads/list.ts'
 import { queues, throttled } from './reads/queues.ts'
 import { activity, series } from './reads/series.ts'
 import { timeline } from './reads/timeline.ts'
+import { tree } from './reads/tree.ts'
+import { waitedFor } from './reads/waited-for.ts'
 import { pruneWorkers, topicClashes, topics, worker, workers } from './reads/workers.ts'
 import { createSettings, type SettingStore } from './settings.ts'
 import type { Connection, Sql } from './sql.ts'
@@ -200,6 +202,8 @@ export abstract class BaseStore {
   readonly questions = this.#reading(questions)
   readonly countQuestions = this.#reading(countQuestions)
   readonly family = this.#reading(family)
+  readonly tree = this.#reading(tree)
+  readonly waitedFor = this.#reading(waitedFor)
   readonly glance = this.#reading(glance)
   readonly stats = this.#reading(stats)
   readonly failures = this.#reading(failures)

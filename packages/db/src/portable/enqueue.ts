@@ -33,6 +33,31 @@ export function isKeyed(job: NewJob): boolean {
   return job.unique !== null || job.idempotencyKey !== null || job.internalKey !== null
 }
 
+/** Without keys, parents and a place in a batch or flow: an insert is all that it takes. */
+export function isPlain(job: NewJob): boolean {
+  return !isKeyed(job) && job.after.length === 0 && !job.flow
+}
+
+/** A row of `flow_jobs`: flow, position, job, kind, name, and JSON of the positions that it waits for. */
+export type FlowRow = readonly [JobId, number, JobId, string, string | null, string | null]
+
+/** The places of jobs in batches and flows; `meant` is the id of the job that stands for one, if its key was taken. */
+export function flowRows(jobs: readonly NewJob[], meant: (id: JobId) => JobId): FlowRow[] {
+  return jobs.flatMap(({ id, flow }) =>
+    flow
+      ? [
+          [
+            ...([flow.flowId, flow.position, meant(id), flow.kind, flow.name] as const),
+            flow.after && JSON.stringify(flow.after),
+          ] as const,
+        ]
+      : [],
+  )
+}
+
+/** Why a job that runs when its batch failed is cancelled without having run. */
+export const NOT_NEEDED = { by: null, reason: 'all jobs of its batch completed' }
+
 /** The jobs of a call that are to be written: not those whose id is known, or that the call names twice. */
 export function withoutKnown(jobs: readonly NewJob[], known: ReadonlySet<JobId>): NewJob[] {
   const seen = new Set(known)

@@ -1,6 +1,15 @@
 import type { JobId, NewJob } from '@oncue/core'
 import type { Runtime } from '@oncue/runtime'
-import { assertNoCycle, dueQueues, inOrder, isKeyed, outcomesOf, withoutKnown } from '../portable/enqueue.ts'
+import {
+  assertNoCycle,
+  dueQueues,
+  flowRows,
+  inOrder,
+  isKeyed,
+  isPlain,
+  outcomesOf,
+  withoutKnown,
+} from '../portable/enqueue.ts'
 import { driveIn, type Step, type Steps, type Transaction } from '../queue/transaction.ts'
 import { type Rename, renamed } from '../schema.ts'
 import type { EnqueueOutcome } from '../store.ts'
@@ -25,11 +34,11 @@ export async function enqueueAlone(
 
 /** Whether workers can be notified by the statement that stores these jobs. */
 export function canAnnounce(jobs: readonly NewJob[]): boolean {
-  return isPlain(jobs) && sql.canAnnounce(jobs)
+  return arePlain(jobs) && sql.canAnnounce(jobs)
 }
 
-function isPlain(jobs: readonly NewJob[]): boolean {
-  return jobs.length <= sql.ENQUEUE_CHUNK && jobs.every((job) => !isKeyed(job) && job.after.length === 0)
+function arePlain(jobs: readonly NewJob[]): boolean {
+  return jobs.length <= sql.ENQUEUE_CHUNK && jobs.every(isPlain)
 }
 
 async function insert(
@@ -38,7 +47,7 @@ async function insert(
   now: Date | null,
   announced = false,
 ): Promise<EnqueueOutcome[]> {
-  if (!isPlain(jobs)) return client.drive(() => enqueueSteps(jobs, now))
+  if (!arePlain(jobs)) return client.drive(() => enqueueSteps(jobs, now))
   await client.queryOnce(sql.enqueue(jobs, now, announced))
   return jobs.map(created)
 }
@@ -167,6 +176,8 @@ function* enqueueSteps(jobs: readonly NewJob[], now: Date | null): Steps<Enqueue
   for (let i = 0; i < plain.length; i += sql.ENQUEUE_CHUNK) {
     yield write(sql.enqueue(plain.slice(i, i + sql.ENQUEUE_CHUNK), now))
   }
+  const places = flowRows(jobs, standIn)
+  if (places.length > 0) yield write(sql.keepFlow(places))
   if (hasParents) {
     // Checked again: a key that stands for another job may close a cycle.
     if (outcomes.size > 0) inOrder(written)

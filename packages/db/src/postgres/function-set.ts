@@ -1,7 +1,7 @@
 // Written by prisma/generate.ts from prisma/postgres/functions. Do not edit.
 
 /** The functions that this build calls: `migrate` installs them. */
-export const FUNCTION_SET = 'd9443039'
+export const FUNCTION_SET = '9718b4e5'
 
 export type FunctionName =
   | 'after_finish'
@@ -21,6 +21,7 @@ export type FunctionName =
   | 'count_down'
   | 'crash'
   | 'crash_error'
+  | 'decide_batches'
   | 'delete'
   | 'deliver'
   | 'deliver_signals'
@@ -37,6 +38,7 @@ export type FunctionName =
   | 'hold_back'
   | 'index_meta'
   | 'integer_option'
+  | 'is_awaited'
   | 'is_untended'
   | 'iso_time'
   | 'job_id_option'

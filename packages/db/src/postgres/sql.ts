@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { LIMITS, type NewJob } from '@oncue/core'
 import { COLUMN_TYPES, enqueuedColumns } from '../job-columns.ts'
 import type { ActionBatch } from '../portable/actions.ts'
-import { isInline, onceKeyOf } from '../portable/enqueue.ts'
+import { type FlowRow, isInline, onceKeyOf } from '../portable/enqueue.ts'
 import type { EncodedUpdate } from '../portable/events/event.ts'
 import type {
   ClaimRequest,
@@ -445,6 +445,16 @@ on conflict do nothing`,
       values: [now, jobs.map((job) => job.id)],
     },
   ]
+}
+
+/** Writes the places of the jobs of batches and flows. Once, however often it is sent. */
+export function keepFlow(rows: readonly FlowRow[]): Query {
+  const column = (n: number) => rows.map((row) => row[n])
+  return {
+    text: `insert into oncue.flow_jobs (flow_id, position, job_id, kind, name, after)
+select * from unnest($1::uuid[], $2::integer[], $3::uuid[], $4::text[], $5::text[], $6::json[]) on conflict do nothing`,
+    values: [0, 1, 2, 3, 4, 5].map(column),
+  }
 }
 
 /** The third column of each action: the ids of the jobs it was done to, or of busy ones. */

@@ -12,7 +12,8 @@ import {
   type SignalOf,
   type TopicOf,
 } from '@oncue/core'
-import { checkSignal, encodeSignal, unknownTopic } from '@oncue/core/internal'
+import { checkSignal, encodeSignal, toBatch, toFlow, unknownTopic } from '@oncue/core/internal'
+import type { Batched } from '@oncue/core/wire'
 import { type Runtime, systemRuntime } from '@oncue/runtime'
 import type { EnqueueIn } from '../store.ts'
 import { jobIdsOf } from '../uuid.ts'
@@ -66,11 +67,55 @@ export interface Queue<Jobs extends JobDefinitions> {
   ): Promise<JobId[]>
 
   /**
+   * Enqueues jobs and, in the same transaction, what follows them: `then` runs when all of them have completed, `onFailure`
+   * once when all have ended and some have not completed; if all have, it is cancelled. In both, `ctx.waitedFor()` reads the
+   * results. All or none, up to 10,000 jobs. Ids in the same order.
+   */
+  batch<Topic extends TopicOf<Jobs>, Next extends TopicOf<Jobs>>(
+    jobs: readonly Queued<Jobs>[Topic][],
+    after: AfterBatch<
+      Followers<Jobs>[Next],
+      Followers<Jobs>[Next] & { readonly onParentFailure?: undefined }
+    > &
+      EnqueueIn,
+  ): Promise<Batched>
+
+  /**
+   * Enqueues jobs that wait for each other, all or none: each edge is `[from, to]`, the names of two nodes, and `to` starts
+   * when `from` has completed. Returns the ids by name. A cycle is refused with DEPENDENCY_CYCLE before anything is written.
+   */
+  flow<Topic extends TopicOf<Jobs>, const Name extends string>(
+    flow: {
+      readonly nodes: { readonly [Node in Name]: Queued<Jobs>[Topic] }
+      readonly edges?: readonly EdgeOf<NoInfer<Name>>[] | undefined
+    },
+    options?: EnqueueIn,
+  ): Promise<{ readonly [Node in Name]: JobId }>
+
+  /**
    * Sends a signal to a live job, which waits for it with `ctx.receive`, or will: it is kept until then. Refused, before
    * anything is written: UNKNOWN_SIGNAL, INVALID_SIGNAL, JOB_NOT_FOUND, JOB_FINISHED.
    */
   signal(id: JobId, ...signal: SentSignal<Jobs>): Promise<void>
 }
+
+/** A job that waits for all jobs of a batch: it can have no key, which may stand for a job that does not. */
+type Followers<Jobs extends JobDefinitions> = {
+  readonly [Topic in TopicOf<Jobs>]: {
+    readonly topic: Topic
+    readonly payload: InputOf<Jobs, Topic>
+  } & Omit<EnqueueOptions, 'after' | 'unique' | 'idempotencyKey'>
+}
+
+/** What follows a batch: at least one of the two. */
+type AfterBatch<Then, OnFailure> =
+  | { readonly then: Then; readonly onFailure?: OnFailure | undefined }
+  | { readonly then?: Then | undefined; readonly onFailure: OnFailure }
+
+/** From one node to another. */
+type EdgeOf<Name extends string> = {
+  [From in Name]: readonly [from: From, to: Exclude<Name, From>]
+}[Name]
 
 type SignalOptions = EnqueueIn & {
   /** Of several signals with the same name and key, the job gets one. */
@@ -98,6 +143,10 @@ export function createQueue<const Jobs extends JobDefinitions>(options: QueueOpt
     // Absent options are not parsed: that takes 0.6 µs a job.
     return prepareJob(topic, payload, isEmpty(rest) ? undefined : rest, definitionOf(topic), newId)
   }
+
+  const prepareQueued = ({ topic, payload, ...rest }: AnyJob) => prepare(topic, payload, rest)
+  const prepareMany = (many: readonly AnyJob[]) =>
+    many.map((job, i) => naming(`jobs[${i}]`, () => prepareQueued(job)))
 
   function definitionOf(topic: string): JobDefinition {
     const definition = Object.hasOwn(jobs, topic) ? jobs[topic] : undefined
@@ -127,9 +176,29 @@ export function createQueue<const Jobs extends JobDefinitions>(options: QueueOpt
       return send({ tx }, () => [prepare(topic, payload, rest)]).then(([id = '']) => id)
     },
     enqueueMany(many, options = {}) {
-      return send(options, () =>
-        many.map(({ topic, payload, ...rest }, i) => naming(i, () => prepare(topic, payload, rest))),
-      )
+      return send(options, () => prepareMany(many))
+    },
+    batch(many, { tx, then, onFailure }) {
+      let made: NewJob[] = []
+      const follow = (at: string, follower: AnyJob | undefined) =>
+        follower && naming(at, () => prepareQueued(follower))
+      const make = () => {
+        made = toBatch(prepareMany(many), follow('then', then), follow('onFailure', onFailure))
+        return made
+      }
+      return send({ tx }, make).then((ids) => batchedOf(made, ids))
+    },
+    flow({ nodes, edges = [] }, { tx } = {}) {
+      const entries = Object.entries<AnyJob>(nodes)
+      const names = entries.map(([name]) => name)
+      const make = () => {
+        const jobs = entries.map(
+          ([name, node]) => [name, naming(`nodes.${name}`, () => prepareQueued(node))] as const,
+        )
+        return toFlow(new Map(jobs), edges)
+      }
+      const byName = (ids: readonly JobId[]) => Object.fromEntries(names.map((name, n) => [name, ids[n]]))
+      return send({ tx }, make).then((ids) => byName(ids) as never)
     },
     signal(id, ...signal) {
       const [name, data, { tx, key } = {}] = signal as [string, unknown, SignalOptions?]
@@ -148,13 +217,25 @@ function isEmpty(rest: object): boolean {
   return true
 }
 
+type AnyJob = { readonly topic: string; readonly payload?: unknown } & EnqueueOptions
+
+/** The ids of a batch by what the jobs are in it. */
+function batchedOf(made: readonly NewJob[], ids: readonly JobId[]): Batched {
+  const idOf = (kind: string) => ids[made.findIndex(({ flow }) => flow?.kind === kind)] ?? null
+  return {
+    ids: ids.filter((_, n) => made[n]?.flow?.kind === 'job'),
+    thenId: idOf('then'),
+    onFailureId: idOf('on_failure'),
+  }
+}
+
 /** Says which of many was refused. */
-function naming(i: number, make: () => NewJob): NewJob {
+function naming(at: string, make: () => NewJob): NewJob {
   try {
     return make()
   } catch (cause) {
     if (!isOncueError(cause)) throw cause
     const { code, message, hint, details } = cause
-    throw new OncueError(code, `jobs[${i}]: ${message}`, { cause, hint, details })
+    throw new OncueError(code, `${at}: ${message}`, { cause, hint, details })
   }
 }

@@ -2,9 +2,11 @@ import type { JobId, NewJob } from '@oncue/core'
 import { enqueuedColumns } from '../job-columns.ts'
 import {
   assertNoCycle,
+  flowRows,
   isInline,
-  isKeyed,
+  isPlain,
   type KeyName,
+  NOT_NEEDED,
   outcomesOf,
   withoutKnown,
 } from '../portable/enqueue.ts'
@@ -56,8 +58,14 @@ function* enqueueNew(jobs: readonly NewJob[], now: number): Steps<EnqueueOutcome
   const keys = decided.keys.map((key) => (over.has(key.jobId) ? givenBack(key, replacedRuns) : key))
   // A key that ends with its job is not taken for a job that has ended already.
   const isGone = ({ jobId, until }: KeyRow) => until === null && over.has(jobId)
+  const meant = new Map(jobs.map((job, n) => [job.id, decided.outcomes[n]?.id ?? job.id]))
   yield* writes([
     ...insertJobs(drafts, now),
+    ...each(
+      sql.KEEP_FLOW,
+      flowRows(jobs, (id) => meant.get(id) ?? id),
+      (row) => row,
+    ),
     ...each(sql.INSERT_EDGES, edges, ({ jobId, parentId, policy }) => [jobId, parentId, policy]),
     ...each(
       sql.INSERT_KEYS,
@@ -78,10 +86,6 @@ function* enqueueNew(jobs: readonly NewJob[], now: number): Steps<EnqueueOutcome
     ...insertEnded(ended, now),
   ])
   return decided.outcomes
-}
-
-function isPlain(job: NewJob): boolean {
-  return !isKeyed(job) && job.after.length === 0
 }
 
 /** A job that ends before it could replace a run leaves the key to that run. */
@@ -119,7 +123,11 @@ function* writes(statements: readonly Statement[]): Steps<void> {
 }
 
 /** One statement for all of these, if there are any. */
-function each<Item>(text: string, items: readonly Item[], toRow: (item: Item) => unknown[]): Statement[] {
+function each<Item>(
+  text: string,
+  items: readonly Item[],
+  toRow: (item: Item) => readonly unknown[],
+): Statement[] {
   return items.length === 0 ? [] : [{ text, values: [JSON.stringify(items.map(toRow))] }]
 }
 
@@ -145,14 +153,19 @@ function replace(id: JobId, job: NewJob, now: number): Statement[] {
 function insertEnded(ended: readonly Ended[], now: number): Statement[] {
   if (ended.length === 0) return []
   const tally = new Tally(now)
-  const statements = ended.flatMap(({ draft: { job, runAt }, status }) => {
+  const statements = ended.flatMap(({ draft: { job, runAt }, status, isNotNeeded }) => {
     tally.count(job.queue, job.topic, status, 1)
     const due = runAt === now ? null : runAt
     const error =
       status === 'failed' ? [JSON.stringify(PARENT_FAILED), PARENT_FAILED.fingerprint] : [null, null]
     const values = [...ENQUEUED.map(({ enqueue }) => enqueue(job)), due, now, now, status, ...error]
     const insert = { text: sql.INSERT_ENDED, values }
-    return isInline(job.payload) ? [insert] : [insert, insertPayload(job.id, job.payload)]
+    const event = [job.id, job.id, 'cancelled', JSON.stringify(NOT_NEEDED), now]
+    return [
+      insert,
+      ...(isInline(job.payload) ? [] : [insertPayload(job.id, job.payload)]),
+      ...(isNotNeeded ? [{ text: sql.APPEND_EVENT, values: event }] : []),
+    ]
   })
   const ids = JSON.stringify(ended.map(({ draft }) => draft.job.id))
   return [...statements, { text: sql.NOTE_META_OF_ENDED, values: [ids] }, ...tally.statements()]

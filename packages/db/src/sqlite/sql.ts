@@ -175,6 +175,37 @@ export const DROP_MET = `DELETE FROM oncue_deps AS d WHERE ${MET}`
 export const ENDED_BY_PARENTS = `SELECT DISTINCT job_id, policy FROM oncue_deps
 WHERE parent_id IN (SELECT value FROM json_each(?)) AND policy IN ('stop', 'cancel')`
 
+export const ANY_FLOWS = `SELECT 1 AS yes FROM oncue_flow_jobs LIMIT 1`
+
+/** What runs when a batch fails, of those that wait for these. */
+export const FALLBACKS = `SELECT DISTINCT f.job_id AS id, f.flow_id AS flow FROM oncue_deps d
+CROSS JOIN oncue_flow_jobs f ON f.job_id = d.job_id AND f.kind = 'on_failure'
+WHERE d.parent_id IN (SELECT value FROM json_each(?))`
+
+export const IS_PENDING = `SELECT 1 AS yes FROM oncue_jobs WHERE id = ? AND status = 'pending'`
+
+/** Those that were requeued meanwhile. Dependant, flow. */
+export const AWAIT_BATCH = `INSERT INTO oncue_deps (job_id, parent_id, policy, checked)
+SELECT DISTINCT ?, j.id, 'go_on', 1 FROM oncue_flow_jobs f CROSS JOIN oncue_jobs j ON j.id = f.job_id
+WHERE f.flow_id = ? AND f.kind = 'job'`
+
+/** Left, id. */
+export const BLOCK_AGAIN = `UPDATE oncue_jobs SET status = 'blocked', visible_at = NULL, deps_left = ? WHERE id = ?`
+
+/** Flow. */
+export const ANY_NOT_COMPLETED = `SELECT 1 AS yes FROM oncue_flow_jobs f WHERE f.flow_id = ? AND f.kind = 'job'
+AND NOT EXISTS (SELECT 1 FROM oncue_history h WHERE h.id = f.job_id AND h.status = 'completed') LIMIT 1`
+
+/** JSON array of [flow, position, job, kind, name, after]. */
+export const KEEP_FLOW = `INSERT INTO oncue_flow_jobs (flow_id, position, job_id, kind, name, after)
+SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5 FROM json_each(?) WHERE true
+ON CONFLICT DO NOTHING`
+
+const isAwaited = (id: string) => `EXISTS (SELECT 1 FROM oncue_flow_jobs f
+    JOIN oncue_flow_jobs w ON w.flow_id = f.flow_id AND w.after IS NOT NULL AND w.job_id <> f.job_id
+    JOIN oncue_jobs p ON p.id = w.job_id
+    WHERE f.job_id = ${id} AND f.kind IN ('job', 'node'))`
+
 export const WAITING_JOBS = `SELECT id, queue, topic FROM oncue_jobs
 WHERE id IN (SELECT value FROM json_each(?)) AND status IN ('blocked', 'pending')`
 
@@ -326,17 +357,26 @@ export const ASK_TO_STOP = `UPDATE oncue_jobs SET cancel_at = ?, updated = ? WHE
 export const REQUEUED_SINCE = `SELECT j.id FROM oncue_jobs j WHERE j.id IN (SELECT value FROM json_each(?)) AND j.updated > ?
 AND EXISTS (SELECT 1 FROM oncue_events e WHERE e.job_id = j.id AND e.type = 'requeued' AND e.created > ?)`
 
-export const WAITED_FOR = `SELECT DISTINCT parent_id AS id FROM oncue_deps WHERE parent_id IN (SELECT value FROM json_each(?))`
+/** Ids, twice. */
+export const WAITED_FOR = `SELECT parent_id AS id FROM oncue_deps WHERE parent_id IN (SELECT value FROM json_each(?))
+UNION SELECT i.value FROM json_each(?) i WHERE ${isAwaited('i.value')}`
 
 /** Everything that belongs to jobs that are removed. */
-export const FORGET_PARTS = ['events', 'payloads', 'keys', 'outcomes', 'asks', 'signals', 'deps'].map(
-  (table) => `DELETE FROM oncue_${table} WHERE job_id IN (SELECT value FROM json_each(?))`,
-)
+export const FORGET_PARTS = [
+  'events',
+  'payloads',
+  'keys',
+  'outcomes',
+  'asks',
+  'signals',
+  'flow_jobs',
+  'deps',
+].map((table) => `DELETE FROM oncue_${table} WHERE job_id IN (SELECT value FROM json_each(?))`)
 
 const prunable = (index: string, condition: string) => `SELECT h.id FROM oncue_history h INDEXED BY ${index}
 WHERE ${condition} AND h.topic = ? AND h.queue = ? AND h.status = ? AND created < ? AND finished_at < ?
   AND NOT EXISTS (SELECT 1 FROM oncue_deps d WHERE d.parent_id = h.id)
-  AND NOT ${HAS_LIVE_PARENT}
+  AND NOT ${HAS_LIVE_PARENT} AND NOT ${isAwaited('h.id')}
 ORDER BY created, id LIMIT ?`
 
 /** Topic, queue, status, before, before, limit. Two texts: a partial index is used only where its condition is written out. */

@@ -14,6 +14,7 @@ import { describeEvents } from './events.ts'
 import { describeExplain } from './explain.ts'
 import { describeFailures } from './failures.ts'
 import { describeFamily } from './family.ts'
+import { describeFlows } from './flows.ts'
 import { describeGauges } from './gauges.ts'
 import type { Dialect } from './harness.ts'
 import { describeKeys } from './keys.ts'
@@ -54,6 +55,7 @@ const PARTS = {
   limits: describeLimits,
   queues: describeQueues,
   dependencies: describeDependencies,
+  flows: describeFlows,
   actions: describeActions,
   payloadChanges: describePayloadChanges,
   events: describeEvents,

@@ -1,5 +1,5 @@
 import type { JobId, JobWaits } from '@oncue/core'
-import { q, type Sql } from '../sql.ts'
+import { list, q, type Sql } from '../sql.ts'
 
 type Waiting = { readonly id: JobId; readonly waits: JobWaits | null }
 
@@ -7,10 +7,10 @@ type Waiting = { readonly id: JobId; readonly waits: JobWaits | null }
 export async function withChildrenLeft<J extends Waiting>(sql: Sql, jobs: readonly J[]): Promise<J[]> {
   const waiting = jobs.filter(({ waits }) => waits?.for.some(({ children }) => children))
   if (waiting.length === 0) return [...jobs]
-  const counted = await Promise.all(
-    waiting.map(async (job) => [job.id, await countLeft(sql, job.id)] as const),
+  const left = await countLeft(
+    sql,
+    waiting.map(({ id }) => id),
   )
-  const left = new Map(counted)
   return jobs.map((job) => {
     const counts = left.get(job.id)
     return counts && job.waits ? { ...job, waits: { ...job.waits, for: shown(job.waits, counts) } } : job
@@ -23,10 +23,13 @@ function shown(waits: JobWaits, left: ReadonlyMap<string, number>): JobWaits['fo
   )
 }
 
-/** By the name of the wait, which its key begins with. */
-async function countLeft(sql: Sql, id: JobId): Promise<Map<string, number>> {
-  const rows = await sql.all<{ wait: string; n: unknown }>(
-    q`select wait, count(*) as n from {child_waits} where parent_id = ${id} group by wait`,
+/** Of each job, by the name of the wait, which its key begins with. */
+async function countLeft(sql: Sql, ids: readonly JobId[]): Promise<Map<JobId, Map<string, number>>> {
+  const rows = await sql.all<{ id: JobId; wait: string; n: unknown }>(
+    q`select parent_id as id, wait, count(*) as n from {child_waits} where parent_id in (${list(ids)})
+      group by parent_id, wait`,
   )
-  return new Map(rows.map(({ wait, n }) => [wait.slice(0, wait.lastIndexOf(':')), Number(n)]))
+  const left = new Map(ids.map((id) => [id, new Map<string, number>()]))
+  for (const { id, wait, n } of rows) left.get(id)?.set(wait.slice(0, wait.lastIndexOf(':')), Number(n))
+  return left
 }

@@ -7,9 +7,9 @@ import { byIdStatement, get } from './jobs.ts'
 /** How many relatives of each kind are named. */
 const MAX_RELATIVES = 50
 /** How many jobs of each table are searched for children: there is no index on `parent_id`. */
-const MAX_LOOKED_AT = 5_000
+export const MAX_LOOKED_AT = 5_000
 /** Tolerance for ids, which carry the clock of the process that made them. */
-const SKEW_MS = 5_000
+export const SKEW_MS = 5_000
 
 /** The parent of a job, its children, the jobs it waits for and those that wait for it. Null: there is no such job. */
 export async function family(sql: Sql, id: JobId): Promise<Family | null> {
@@ -91,7 +91,7 @@ export function childrenStatement(table: 'jobs' | 'history', parent: JobId, { fr
 }
 
 /** The first id of a millisecond. */
-function idAt(ms: number): string {
+export function idAt(ms: number): string {
   const hex = Math.max(0, ms).toString(16).padStart(12, '0')
   return `${hex.slice(0, 8)}-${hex.slice(8)}-0000-0000-000000000000`
 }

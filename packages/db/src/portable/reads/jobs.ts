@@ -89,6 +89,11 @@ const RESULT: Reader<Pick<Job, 'id' | 'status' | 'result'>> = readerOf(
   jobColumns().filter(({ name }) => ['id', 'status', 'result'].includes(name)),
 )
 
+/** How a job ended that another has waited for. */
+export const ENDED: Reader<Pick<Job, 'id' | 'topic' | 'status' | 'result' | 'lastError'>> = readerOf(
+  jobColumns().filter(({ name }) => ['id', 'topic', 'status', 'result', 'last_error'].includes(name)),
+)
+
 /** All of a job. */
 const WHOLE_JOB: Reader<Pick<Job, FieldIn<'list' | 'get'>>> = reader('list', 'get')
 

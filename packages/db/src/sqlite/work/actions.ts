@@ -211,9 +211,10 @@ export class Actions {
     return this.#statements.run(sql.TAKE_KEY_AGAIN, name.topic, name.key, id, now) > 0
   }
 
-  /** By dependants, or by a live job that has spawned it. */
+  /** By dependants, by a live job that has spawned it, or by one of its batch or flow. */
   #waitedFor(ids: ReadonlySet<JobId>): Set<JobId> {
-    const rows = this.#statements.all<{ id: JobId }>(sql.WAITED_FOR, JSON.stringify([...ids]))
+    const json = JSON.stringify([...ids])
+    const rows = this.#statements.all<{ id: JobId }>(sql.WAITED_FOR, json, json)
     return new Set([...rows.map((row) => row.id), ...this.#children.ofLiveParents(ids)])
   }
 

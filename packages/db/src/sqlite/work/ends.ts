@@ -1,4 +1,5 @@
 import type { JobError, JobId } from '@oncue/core'
+import { NOT_NEEDED } from '../../portable/enqueue.ts'
 import * as sql from '../sql.ts'
 import { Tally } from '../stats.ts'
 import type { Children } from './children.ts'
@@ -68,16 +69,35 @@ export class Ends {
     if (!this.#statements.get(sql.ANY_DEPS)) return []
     const ids = JSON.stringify(parents)
     const done = completed ? 1 : 0
+    const fallbacks = this.#statements.get(sql.ANY_FLOWS)
+      ? this.#statements.all<Fallback>(sql.FALLBACKS, ids)
+      : []
     this.#statements.run(sql.RELEASE, now, now, ids, done)
     this.#statements.run(sql.DROP_MET, ids, done)
-    if (completed) return []
+    const notNeeded = this.#decideBatches(fallbacks, now)
+    if (completed) return notNeeded
     const rows = this.#statements.all<{ job_id: JobId; policy: string }>(sql.ENDED_BY_PARENTS, ids)
     const by = (policy: string) => rows.filter((row) => row.policy === policy).map((row) => row.job_id)
     const endings: Ending[] = [
+      ...notNeeded,
       { ids: by('stop'), status: 'failed', error: PARENT_FAILED },
       { ids: by('cancel'), status: 'cancelled', error: null },
     ]
     return endings.filter((ending) => ending.ids.length > 0)
+  }
+
+  /** decide_batches of Postgres. */
+  #decideBatches(fallbacks: readonly Fallback[], now: number): Ending[] {
+    const notNeeded: JobId[] = []
+    for (const { id, flow } of fallbacks) {
+      // It still waits, or has ended.
+      if (!this.#statements.get(sql.IS_PENDING, id)) continue
+      const left = this.#statements.run(sql.AWAIT_BATCH, id, flow)
+      if (left > 0) this.#statements.run(sql.BLOCK_AGAIN, left, id)
+      else if (!this.#statements.get(sql.ANY_NOT_COMPLETED, flow)) notNeeded.push(id)
+    }
+    for (const id of notNeeded) appendEvent(this.#statements, id, 'cancelled', NOT_NEEDED, now)
+    return notNeeded.length > 0 ? [{ ids: notNeeded, status: 'cancelled', error: null }] : []
   }
 
   /** Returns those that existed and were ended. */
@@ -107,6 +127,9 @@ export class Ends {
     if (ids.length > 0) this.#statements.run(sql.DROP_KEYS_OF, JSON.stringify(ids))
   }
 }
+
+/** A job that runs when a batch fails. */
+type Fallback = { readonly id: JobId; readonly flow: string }
 
 const ORPHANED = { by: null, reason: 'its parent was cancelled' }
 

@@ -22,7 +22,12 @@ export type ParentStatus = 'live' | 'completed' | 'failed' | 'cancelled'
 type Edge = { readonly jobId: JobId; readonly parentId: JobId; readonly policy: ParentFailurePolicy }
 
 /** A job that ends before it could start. */
-export type Ended = { readonly draft: Draft; readonly status: 'failed' | 'cancelled' }
+export type Ended = {
+  readonly draft: Draft
+  readonly status: 'failed' | 'cancelled'
+  /** It runs when its batch fails, which has completed. */
+  readonly isNotNeeded?: boolean
+}
 
 /** The same error as release_dependants of Postgres writes. */
 export const PARENT_FAILED: JobError = {
@@ -83,6 +88,11 @@ export function place(
       placed.ended.push({ draft: plain, status: stopped })
       continue
     }
+    if (isNotNeeded(job, parents)) {
+      statuses.set(job.id, 'cancelled')
+      placed.ended.push({ draft: plain, status: 'cancelled', isNotNeeded: true })
+      continue
+    }
     statuses.set(job.id, 'live')
     const edges = edgesOf(
       job,
@@ -93,6 +103,11 @@ export function place(
     placed.drafts.push(after(plain, job.after.length, edges.length, now))
   }
   return placed
+}
+
+/** See decide_batches of Postgres. */
+function isNotNeeded({ flow }: NewJob, parents: readonly { readonly status: ParentStatus }[]): boolean {
+  return flow?.kind === 'on_failure' && parents.every(({ status }) => status === 'completed')
 }
 
 const ENDS: Record<ParentFailurePolicy, 'failed' | 'cancelled' | null> = {

@@ -1,0 +1,108 @@
+import { z } from 'zod'
+import { jobErrorSchema } from '../job/failure.ts'
+import { jobIdSchema } from '../job/id.ts'
+import { jobSchema } from '../job/job.ts'
+import { LIMITS } from '../job/limits.ts'
+import { clientItemSchema, enqueueCallSchema, isRepeatSchema, readItems } from './enqueue.ts'
+
+/** A job of a batch or a flow: what it waits for is said by the batch, or by the edges. */
+const batchItemSchema = clientItemSchema.omit({ afterItems: true })
+const followerSchema = enqueueCallSchema.omit({
+  isRepeat: true,
+  after: true,
+  unique: true,
+  idempotencyKey: true,
+})
+
+export const batchRequestSchema = z.strictObject({
+  jobs: z
+    .array(z.custom<z.input<typeof batchItemSchema>>(() => true))
+    .min(1)
+    .transform((items) => readItems(items, batchItemSchema, LIMITS.batchJobs)),
+  // biome-ignore lint/suspicious/noThenProperty: it is no function, so no promise takes it for one
+  then: followerSchema.optional().describe('runs when all of the jobs have completed'),
+  onFailure: followerSchema
+    .omit({ onParentFailure: true })
+    .optional()
+    .describe('runs when all of the jobs have ended and some did not complete; otherwise it is cancelled'),
+  isRepeat: isRepeatSchema,
+})
+
+export const batchedSchema = z.object({
+  ids: z.array(jobIdSchema).describe('in the order of the request'),
+  thenId: jobIdSchema.nullable(),
+  onFailureId: jobIdSchema.nullable(),
+})
+/** The ids of a batch, in the order of its jobs. */
+export type Batched = Readonly<z.output<typeof batchedSchema>>
+
+const nodeNameSchema = z.string().min(1).max(LIMITS.flowNameLength)
+
+export const flowRequestSchema = z.strictObject({
+  nodes: z.record(nodeNameSchema, batchItemSchema).describe('by name'),
+  edges: z
+    .array(z.tuple([nodeNameSchema, nodeNameSchema]))
+    .default([])
+    .describe('pairs [from, to]: the second node starts when the first has completed'),
+  isRepeat: isRepeatSchema,
+})
+
+export const flowedSchema = z.object({
+  ids: z.record(z.string(), jobIdSchema).describe('by the name of the node'),
+})
+
+const treeJobSchema = jobSchema
+  .pick({
+    id: true,
+    topic: true,
+    queue: true,
+    status: true,
+    run: true,
+    retries: true,
+    maxRetries: true,
+    depsLeft: true,
+    waits: true,
+    runAt: true,
+    created: true,
+    startedAt: true,
+    finishedAt: true,
+    cancelAt: true,
+  })
+  .extend({
+    name: z
+      .string()
+      .nullable()
+      .describe('its node in a flow; of a batch: then, onFailure; null: it has none'),
+    parentId: jobIdSchema.nullable().describe('the job that spawned it; it may be missing from the jobs'),
+    after: z.array(jobIdSchema).describe('the jobs that it waits for or waited for, of those in the tree'),
+    isSuspended: z.boolean().describe('it waits for a signal, a time, an answer or children'),
+    error: jobErrorSchema
+      .pick({ class: true, message: true })
+      .extend({ code: z.string().nullable() })
+      .nullable(),
+  })
+export type TreeJob = Readonly<z.output<typeof treeJobSchema>>
+
+/** A job with all jobs that it is connected to: by parents and children, batches, flows and `after`. */
+export const jobTreeSchema = z.object({
+  id: jobIdSchema,
+  jobs: z.array(treeJobSchema).describe('up to 1,000, oldest first; those nearest to the job'),
+  counts: z
+    .object({
+      suspended: z.int(),
+      blocked: z.int(),
+      pending: z.int(),
+      processing: z.int(),
+      completed: z.int(),
+      failed: z.int(),
+      cancelled: z.int(),
+    })
+    .describe('of these jobs, each counted once'),
+  isComplete: z.boolean().describe('false: there are more jobs'),
+  childrenAreComplete: z
+    .boolean()
+    .describe(
+      'false: too many jobs were made at that time to look at the parentId of each; spawned jobs and flows are always found',
+    ),
+})
+export type JobTree = Readonly<z.output<typeof jobTreeSchema>>
