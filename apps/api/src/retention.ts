@@ -23,7 +23,7 @@ const FIRST_MS = 30_000
 const BACKOFF = { firstMs: 60_000, maxMs: EVERY_MS }
 const BATCH = 1_000
 
-const ENQUEUES = ['jobs.enqueue', 'jobs.enqueueMany']
+const ENQUEUES = ['jobs.enqueue', 'jobs.enqueueMany', 'jobs.batch', 'jobs.flow']
 
 /** There are as many enqueues as jobs, so they are kept as long as completed jobs; the rest as long as failed ones. */
 const RULES: readonly Rule[] = [

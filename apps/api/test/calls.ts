@@ -59,6 +59,9 @@ async function failedJobs(world: World) {
   return { action: 'requeue', filter, asOf: await world.store.now() }
 }
 
+/** Superjson refuses to send one object twice. */
+const aJob = () => structuredClone(JOB)
+
 /** A failed job, as a caller read it. */
 async function asRead(world: World, id?: string) {
   const job = await world.store.get(id ?? (await world.job('failed')))
@@ -104,6 +107,19 @@ export const PROCEDURE_CALLS: Readonly<Record<ProcedurePath, ProcedureCall>> = {
   'jobs.enqueueMany': {
     input: () => ({ jobs: [{ ...JOB, queue: 'default' }], atomic: true }),
     required: ['jobs'],
+  },
+  'jobs.batch': {
+    // biome-ignore lint/suspicious/noThenProperty: it is no function, so no promise takes it for one
+    input: () => ({ jobs: [aJob()], then: aJob(), onFailure: aJob() }),
+    required: ['jobs'],
+  },
+  'jobs.flow': {
+    input: () => ({ nodes: { first: aJob(), second: aJob() }, edges: [['first', 'second']] }),
+    required: ['nodes'],
+  },
+  'jobs.tree': {
+    input: async (world) => ({ id: await world.job('pending') }),
+    required: ['id'],
   },
   'jobs.get': {
     input: async (world) => ({ id: await world.job('failed') }),
@@ -402,6 +418,17 @@ export const ROUTE_CALLS: Readonly<Record<string, RouteCall>> = {
     required: ['jobs'],
     status: 201,
   },
+  'POST /api/batches': {
+    // biome-ignore lint/suspicious/noThenProperty: it is no function, so no promise takes it for one
+    body: () => ({ jobs: [JOB], then: JOB, onFailure: JOB }),
+    required: ['jobs'],
+    status: 201,
+  },
+  'POST /api/flows': {
+    body: () => ({ nodes: { first: JOB, second: JOB }, edges: [['first', 'second']] }),
+    required: ['nodes'],
+    status: 201,
+  },
   'GET /api/jobs': {
     query: {
       ...{ topic: 'mail', status: 'failed', queue: 'default', fingerprint: 'f00d', id_prefix: '019' },
@@ -428,6 +455,7 @@ export const ROUTE_CALLS: Readonly<Record<string, RouteCall>> = {
     query: { id: '01900000-0000-7000-8000-000000000001', topic: 'mail', limit: '10' },
     status: 200,
   },
+  'GET /api/jobs/:id/tree': { path: pathOf('/api/jobs/:id/tree', 'failed'), status: 200 },
   'GET /api/jobs/:id': { path: pathOf('/api/jobs/:id', 'failed'), status: 200 },
   'DELETE /api/jobs/:id': { path: pathOf('/api/jobs/:id', 'failed'), status: 204 },
   'POST /api/jobs/:id/requeue': {

@@ -11,7 +11,7 @@ import {
   type SignalOf,
   type TopicOf,
 } from '@oncue/core'
-import { type Enqueued, type EnqueueItem, MAX_BATCH } from '@oncue/core/wire'
+import { type Batched, type Enqueued, type EnqueueItem, MAX_BATCH } from '@oncue/core/wire'
 import type { CallOptions, Calls, Inputs, Outputs } from './api.ts'
 import { fromWire } from './errors.ts'
 import { toRequest } from './requests.ts'
@@ -38,6 +38,32 @@ export type JobToEnqueue<Jobs extends JobDefinitions> = {
     readonly payload: InputOf<Jobs, Topic>
   }
 }[TopicOf<Jobs>]
+
+/** What follows a batch: it waits for other jobs, so it can have no key, which may stand for a job that does not. */
+type Follower<Jobs extends JobDefinitions, Without extends keyof EnqueueOptions = never> = {
+  readonly [Topic in TopicOf<Jobs>]: Omit<EnqueueOptions, 'after' | 'unique' | 'idempotencyKey' | Without> & {
+    readonly topic: Topic
+    readonly payload: InputOf<Jobs, Topic>
+  }
+}[TopicOf<Jobs>]
+
+/** At least one of the two. */
+export type AfterBatch<Jobs extends JobDefinitions> =
+  | { readonly then: Follower<Jobs>; readonly onFailure?: Follower<Jobs, 'onParentFailure'> | undefined }
+  | {
+      readonly then?: Follower<Jobs> | undefined
+      readonly onFailure: Follower<Jobs, 'onParentFailure'>
+    }
+
+/** From one node of a flow to another. */
+type Edge<Name extends string> = { [From in Name]: readonly [from: From, to: Exclude<Name, From>] }[Name]
+
+/** The ids of a flow, by the names of its nodes, with the types of their results. */
+type RefsByName<Jobs extends JobDefinitions, Nodes> = {
+  readonly [Name in keyof Nodes]: Nodes[Name] extends { readonly topic: infer Topic extends TopicOf<Jobs> }
+    ? JobRef<OutputOf<Jobs, Topic>>
+    : never
+}
 
 type RefsOf<Jobs extends JobDefinitions, Items extends readonly unknown[]> = {
   -readonly [N in keyof Items]: Items[N] extends readonly [infer Topic extends TopicOf<Jobs>, ...unknown[]]
@@ -82,6 +108,25 @@ export interface JobsClient<Jobs extends JobDefinitions> extends SameCalls {
 
   /** Jobs that run one after the other: each waits until the previous one has completed. All are stored, or none. */
   chain<const Steps extends readonly Step<Jobs>[]>(...steps: Steps): Promise<RefsOf<Jobs, Steps>>
+
+  /**
+   * Enqueues jobs and, in the same transaction, what follows them: `then` runs when all have completed, `onFailure` once
+   * when all have ended and some have not completed; if all have, it is cancelled. All are stored, or none: up to 10,000
+   * jobs in one request of 10 MB. Ids in the same order.
+   */
+  batch(jobs: readonly JobToEnqueue<Jobs>[], after: AfterBatch<Jobs> & CallOptions): Promise<Batched>
+
+  /**
+   * Enqueues jobs that wait for each other: each edge is `[from, to]`, the names of two nodes, and `to` starts when `from`
+   * has completed. All are stored, or none. Returns the ids by name. Throws DEPENDENCY_CYCLE.
+   */
+  flow<const Nodes extends { readonly [name: string]: JobToEnqueue<Jobs> }>(
+    flow: { readonly nodes: Nodes; readonly edges?: readonly Edge<keyof Nodes & string>[] | undefined },
+    options?: CallOptions,
+  ): Promise<RefsByName<Jobs, Nodes>>
+
+  /** The job with all that it is connected to: parents, children, batches and flows. Up to 1,000 jobs. */
+  tree(id: JobId, options?: CallOptions): Promise<Outputs['jobs']['tree']>
 
   list(filter?: Inputs['jobs']['list'], options?: CallOptions): Promise<Outputs['jobs']['list']>
   get(id: JobId, options?: CallOptions): Promise<Outputs['jobs']['get']>
@@ -172,6 +217,9 @@ export function createJobs<Jobs extends JobDefinitions>(
     return report as Outputs['jobs']['enqueueMany']
   }
 
+  const prepareAt = (at: string, { topic, payload, ...options }: AnyJob) =>
+    naming(at, () => prepare(topic, payload, isEmpty(options) ? undefined : options).request)
+
   const act =
     (verb: 'requeue' | 'runNow' | 'cancel' | 'delete') =>
     (target: TargetOfAction, options?: CallOptions): Promise<Outputs['jobs']['requeue']> => {
@@ -249,6 +297,31 @@ export function createJobs<Jobs extends JobDefinitions>(
       return results.map((result) => ('id' in result ? result.id : '')) as RefsOf<Jobs, typeof steps>
     },
 
+    async batch(jobs, { then, onFailure, signal }) {
+      const input = {
+        jobs: jobs.map((job, n) => prepareAt(`jobs[${n}]`, job)),
+        // biome-ignore lint/suspicious/noThenProperty: it is no function, so no promise takes it for one
+        ...(then && { then: prepareAt('then', then) }),
+        ...(onFailure && { onFailure: prepareAt('onFailure', onFailure) }),
+      }
+      const rules = { signal, isSafe: true, isMarked: true, alone: true }
+      return (await transport.call('mutation', 'jobs.batch', input, rules)) as Batched
+    },
+
+    async flow({ nodes, edges = [] }, { signal } = {}) {
+      const input = {
+        nodes: Object.fromEntries(
+          Object.entries<AnyJob>(nodes).map(([name, node]) => [name, prepareAt(`nodes.${name}`, node)]),
+        ),
+        edges,
+      }
+      const rules = { signal, isSafe: true, isMarked: true, alone: true }
+      const { ids } = (await transport.call('mutation', 'jobs.flow', input, rules)) as Outputs['jobs']['flow']
+      return ids as never
+    },
+
+    tree: (id, options) => calls.tree({ id }, options),
+
     wait: (id: JobId, options?: WaitOptions & { readonly topic?: string }) =>
       waitForResult(transport, definitions, id, options) as Promise<never>,
   }
@@ -258,18 +331,21 @@ const isIds = (target: Exclude<TargetOfAction, string>): target is readonly JobI
 
 const isEmpty = (options: object) => Object.keys(options).length === 0
 
+type AnyJob = EnqueueOptions & { readonly topic: string; readonly payload?: unknown }
+
 /** Adds the index of the job to an error. */
 function atIndex<Value>(index: number, work: () => Value): Value {
+  return naming(`jobs[${index}]`, work, { index })
+}
+
+/** Adds where the job is in the call. */
+function naming<Value>(at: string, work: () => Value, more: object = {}): Value {
   try {
     return work()
   } catch (error) {
     if (!isOncueError(error)) throw error
     const { code, message, hint, details } = error
-    throw new OncueError(code, `jobs[${index}]: ${message}`, {
-      hint,
-      details: { ...details, index },
-      cause: error,
-    })
+    throw new OncueError(code, `${at}: ${message}`, { hint, details: { ...details, ...more }, cause: error })
   }
 }
 

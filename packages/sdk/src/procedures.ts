@@ -5,6 +5,8 @@ export const PROCEDURES = {
   jobs: {
     enqueue: 'mutation',
     enqueueMany: 'mutation',
+    batch: 'mutation',
+    flow: 'mutation',
     list: 'query',
     stats: 'query',
     get: 'query',
@@ -12,6 +14,7 @@ export const PROCEDURES = {
     family: 'query',
     events: 'query',
     timeline: 'query',
+    tree: 'query',
     failures: 'query',
     series: 'query',
     gauges: 'query',

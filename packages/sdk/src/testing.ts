@@ -89,6 +89,8 @@ class Recorder implements Transport {
       const results = this.#record((input as { jobs: readonly EnqueueItem[] }).jobs)
       return { stored: results.length, refused: 0, results }
     }
+    if (path === 'jobs.batch') return this.#recordBatch(input as Inputs['jobs']['batch'])
+    if (path === 'jobs.flow') return this.#recordFlow(input as Inputs['jobs']['flow'])
     if (path === 'jobs.wait') return this.#finish((input as { id: JobId }).id)
     return this.#ask(path, input)
   }
@@ -109,6 +111,29 @@ class Recorder implements Transport {
       this.enqueued.push({ id: idOf(index), ...present(item), ...(after.length > 0 && { after }) })
     })
     return ids.map((id) => ({ id, created: true, replaced: false }))
+  }
+
+  #recordBatch({ jobs, then, onFailure }: Inputs['jobs']['batch']): Outputs['jobs']['batch'] {
+    const afterItems = jobs.map((_, n) => n)
+    const follow = (job: object | undefined, more: object = {}) =>
+      job ? [{ ...job, afterItems, ...more } as EnqueueItem] : []
+    const followers = [...follow(then), ...follow(onFailure, { onParentFailure: 'go_on' })]
+    const ids = this.#record([...jobs, ...followers]).map(({ id }) => id)
+    return {
+      ids: ids.slice(0, jobs.length),
+      thenId: then ? (ids[jobs.length] ?? null) : null,
+      onFailureId: onFailure ? (ids.at(-1) ?? null) : null,
+    }
+  }
+
+  #recordFlow({ nodes, edges = [] }: Inputs['jobs']['flow']): Outputs['jobs']['flow'] {
+    const names = Object.keys(nodes)
+    const items = Object.entries(nodes).map(([name, node]) => {
+      const afterItems = edges.flatMap(([from, to]) => (to === name ? [names.indexOf(from)] : []))
+      return { ...node, ...(afterItems.length > 0 && { afterItems }) }
+    })
+    const ids = this.#record(items).map(({ id }) => id)
+    return { ids: Object.fromEntries(names.map((name, n) => [name, ids[n] ?? ''])) }
   }
 
   #finish(id: JobId): Outputs['jobs']['wait'] {

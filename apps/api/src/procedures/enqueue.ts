@@ -30,7 +30,7 @@ import { callerOf, mutation } from './procedure.ts'
 
 type Request = z.output<typeof enqueueCallSchema>
 
-const ENQUEUE_ERRORS: readonly ErrorCode[] = [
+export const ENQUEUE_ERRORS: readonly ErrorCode[] = [
   'INVALID_TOPIC',
   'INVALID_QUEUE',
   'INVALID_PRIORITY',
@@ -124,7 +124,7 @@ export const enqueueMany = mutation({
 })
 
 /** A job was created, or its payload was replaced. */
-function hasChanged({ created, replaced }: Enqueued): boolean {
+export function hasChanged({ created, replaced }: Enqueued): boolean {
   return created || replaced
 }
 
@@ -160,6 +160,25 @@ async function prepareEach(
   return prepared.map((job, index) =>
     isOncueError(job) ? withIndex(job, index) : afterItems(job, requests[index], prepared),
   )
+}
+
+/** All of them, or the error of the first that is refused, which is named by where it is in the request. */
+export async function prepareAll(
+  ctx: ApiContext,
+  items: readonly (readonly [at: string, item: CheckedItem])[],
+  isRepeat: boolean,
+): Promise<NewJob[]> {
+  const prepared = await prepareEach(
+    ctx,
+    items.map(([, item]) => item),
+    true,
+    isRepeat,
+  )
+  return prepared.map((job, n) => {
+    if (!isOncueError(job)) return job
+    const { code, message, hint, details: { index: _, ...details } = {} } = job
+    throw new OncueError(code, `${items[n]?.[0]}: ${message}`, { hint, details })
+  })
 }
 
 /** A key shared by all topics would reveal jobs of other topics, and could keep them out. */

@@ -57,6 +57,7 @@ import { showEvent } from '../masking/payload-changes.ts'
 import { actorOf } from './actor.ts'
 import { auditJobs } from './audit-jobs.ts'
 import { enqueue, enqueueMany } from './enqueue.ts'
+import { batch, flow, tree } from './flow.ts'
 import { actedIds, assertMayAct } from './own-queue.ts'
 import { authorize, callerOf, mutation, query, subscription } from './procedure.ts'
 import { answer, questions, timeline } from './questions.ts'
@@ -70,6 +71,8 @@ const asIds = ({ id }: Record<string, unknown>) => ({ ids: [id] })
 export const jobs = {
   enqueue,
   enqueueMany,
+  batch,
+  flow,
 
   list: query({
     access: 'read',
@@ -194,6 +197,7 @@ export const jobs = {
   }),
 
   timeline,
+  tree,
 
   failures: query({
     access: 'read',

@@ -25,8 +25,8 @@ export function toBatch(
     throw new OncueError('INVALID_INPUT', 'onFailure: options.onParentFailure cannot be set')
   const flowId = (then ?? onFailure ?? jobs[0])?.id ?? ''
   const after = jobs.map(({ id }) => id)
-  const place = (kind: FlowPlace['kind'], position: number, name: string | null = null) => ({
-    flow: { flowId, position, kind, name, after: kind === 'job' ? null : [] },
+  const place = (kind: FlowPlace['kind'], at: number, name: string | null = null) => ({
+    flow: { flowId, place: at, kind, name, after: kind === 'job' ? null : [] },
   })
   return [
     ...jobs.map((job, n) => ({ ...job, ...place('job', n) })),
@@ -48,12 +48,12 @@ export function toBatch(
 export function toFlow(nodes: ReadonlyMap<string, NewJob>, edges: readonly FlowEdge[] = []): NewJob[] {
   const [first] = nodes.values()
   if (!first) throw new OncueError('INVALID_INPUT', 'A flow needs at least one node')
-  const positions = checkFlow([...nodes.keys()], edges)
+  const parentsOf = checkFlow([...nodes.keys()], edges)
   const jobs = [...nodes.values()]
-  return [...nodes].map(([name, job], position) => {
-    const parents = [...(positions[position] ?? [])]
+  return [...nodes].map(([name, job], place) => {
+    const parents = [...(parentsOf[place] ?? [])]
     const after = parents.length > 0 ? parents : null
-    const flow: FlowPlace = { flowId: first.id, position, kind: 'node', name, after }
+    const flow: FlowPlace = { flowId: first.id, place, kind: 'node', name, after }
     if (!after) return { ...job, flow }
     assertUnkeyed(`nodes.${name}`, job)
     const ids = parents.flatMap((parent) => jobs[parent]?.id ?? [])
@@ -61,7 +61,7 @@ export function toFlow(nodes: ReadonlyMap<string, NewJob>, edges: readonly FlowE
   })
 }
 
-/** Returns the positions of the parents of each node. */
+/** Returns the places of the parents of each node. */
 function checkFlow(names: readonly string[], edges: readonly FlowEdge[]): Set<number>[] {
   refuseMore(names.length, LIMITS.flowNodes, 'nodes', 'a flow')
   refuseMore(edges.length, LIMITS.flowEdges, 'edges', 'a flow')
@@ -73,10 +73,10 @@ function checkFlow(names: readonly string[], edges: readonly FlowEdge[]): Set<nu
         `The name of a node has 1 to ${LIMITS.flowNameLength} characters, not ${name.length}`,
       )
   }
-  const positionOf = new Map(names.map((name, position) => [name, position]))
+  const placeOf = new Map(names.map((name, place) => [name, place]))
   const find = (name: string, at: string) => {
-    const position = positionOf.get(name)
-    if (position !== undefined) return position
+    const place = placeOf.get(name)
+    if (place !== undefined) return place
     throw new OncueError('INVALID_INPUT', `${at} names ${quote(name)}, which is not one of the nodes`, {
       hint: 'Add the node, or correct the edge.',
     })

@@ -122,10 +122,10 @@ export interface NewJob {
 /** The place of a job in a batch or a flow, which is kept as long as the job. */
 export interface FlowPlace {
   readonly flowId: JobId
-  readonly position: number
+  readonly place: number
   /** A job of a batch, what follows the batch, or a node of a flow. */
   readonly kind: 'job' | 'then' | 'on_failure' | 'node'
   readonly name: string | null
-  /** The positions that a node waits for. Null: it waits for none. Empty for what follows a batch: for all its jobs. */
+  /** The places that a node waits for. Null: it waits for none. Empty for what follows a batch: for all its jobs. */
   readonly after: readonly number[] | null
 }

@@ -54,11 +54,10 @@ export type CheckedItem = z.output<typeof clientItemSchema>
 export function readItems(
   items: readonly unknown[],
   schema: z.ZodType<CheckedItem>,
-  max: number = MAX_BATCH,
 ): (CheckedItem | OncueError)[] {
   // Too many are refused as a whole, without checking each.
-  if (items.length > max)
-    throw new OncueError('BATCH_TOO_LARGE', `input.jobs has ${items.length} items, more than ${max}`)
+  if (items.length > MAX_BATCH)
+    throw new OncueError('BATCH_TOO_LARGE', `input.jobs has ${items.length} items, more than ${MAX_BATCH}`)
   return items.map((item, index) => {
     const parsed = schema.safeParse(item)
     return parsed.success ? parsed.data : toInputError(parsed.error, `input.jobs[${index}]`, item)

@@ -3,28 +3,33 @@ import { jobErrorSchema } from '../job/failure.ts'
 import { jobIdSchema } from '../job/id.ts'
 import { jobSchema } from '../job/job.ts'
 import { LIMITS } from '../job/limits.ts'
-import { clientItemSchema, enqueueCallSchema, isRepeatSchema, readItems } from './enqueue.ts'
+import { clientItemSchema, enqueueRequestSchema, isRepeatSchema } from './enqueue.ts'
 
-/** A job of a batch or a flow: what it waits for is said by the batch, or by the edges. */
-const batchItemSchema = clientItemSchema.omit({ afterItems: true })
-const followerSchema = enqueueCallSchema.omit({
-  isRepeat: true,
-  after: true,
-  unique: true,
-  idempotencyKey: true,
-})
+const requestId = clientItemSchema.shape.requestId
+
+/** What waits for others can have no key: it may belong to a job that does not. */
+const KEYS = { unique: true, idempotencyKey: true } as const
+
+const batchFields = {
+  jobs: z.array(enqueueRequestSchema).min(1).describe('at most 10,000, each as for an enqueue'),
+  // biome-ignore lint/suspicious/noThenProperty: it is no function, so no promise takes it for one
+  then: enqueueRequestSchema
+    .omit({ ...KEYS, after: true })
+    .optional()
+    .describe('runs when all of the jobs have completed'),
+  onFailure: enqueueRequestSchema
+    .omit({ ...KEYS, after: true, onParentFailure: true })
+    .optional()
+    .describe('runs when all have ended and some have not completed; is cancelled when all have completed'),
+}
+
+export const plainBatchRequestSchema = z.strictObject(batchFields)
 
 export const batchRequestSchema = z.strictObject({
-  jobs: z
-    .array(z.custom<z.input<typeof batchItemSchema>>(() => true))
-    .min(1)
-    .transform((items) => readItems(items, batchItemSchema, LIMITS.batchJobs)),
+  jobs: batchFields.jobs.element.extend({ requestId }).array().min(1),
   // biome-ignore lint/suspicious/noThenProperty: it is no function, so no promise takes it for one
-  then: followerSchema.optional().describe('runs when all of the jobs have completed'),
-  onFailure: followerSchema
-    .omit({ onParentFailure: true })
-    .optional()
-    .describe('runs when all of the jobs have ended and some did not complete; otherwise it is cancelled'),
+  then: batchFields.then.unwrap().extend({ requestId }).optional(),
+  onFailure: batchFields.onFailure.unwrap().extend({ requestId }).optional(),
   isRepeat: isRepeatSchema,
 })
 
@@ -38,12 +43,18 @@ export type Batched = Readonly<z.output<typeof batchedSchema>>
 
 const nodeNameSchema = z.string().min(1).max(LIMITS.flowNameLength)
 
-export const flowRequestSchema = z.strictObject({
-  nodes: z.record(nodeNameSchema, batchItemSchema).describe('by name'),
+export const plainFlowRequestSchema = z.strictObject({
+  nodes: z
+    .record(nodeNameSchema, enqueueRequestSchema)
+    .describe('by name, at most 1,000; each as for an enqueue'),
   edges: z
     .array(z.tuple([nodeNameSchema, nodeNameSchema]))
     .default([])
-    .describe('pairs [from, to]: the second node starts when the first has completed'),
+    .describe('pairs [from, to] of names: the second node starts when the first has completed'),
+})
+
+export const flowRequestSchema = plainFlowRequestSchema.extend({
+  nodes: z.record(nodeNameSchema, enqueueRequestSchema.extend({ requestId })),
   isRepeat: isRepeatSchema,
 })
 

@@ -188,9 +188,11 @@ export {
 } from './queues.ts'
 export {
   isoDateSchema,
+  restBatchRequestSchema,
   restBulkOperationRequestSchema,
   restEnqueueItemSchema,
   restEnqueueRequestSchema,
+  restFlowRequestSchema,
   restPreviewRequestSchema,
   statsResponseSchema,
   toRest,

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { bulkOperationRequestSchema, previewRequestSchema } from './bulk-operations.ts'
 import { enqueueItemSchema, enqueueRequestSchema } from './enqueue.ts'
 import { timeSchema } from './fields.ts'
+import { plainBatchRequestSchema, plainFlowRequestSchema } from './flow.ts'
 import { actedFilterSchema, jobFilterSchema } from './jobs.ts'
 
 /** `runAt` → `run_at`: REST uses snake_case, TypeScript camelCase. */
@@ -72,6 +73,26 @@ function mayBeMissing(field: z.ZodType): z.ZodType {
 const runAt = isoDateSchema.pipe(enqueueRequestSchema.shape.runAt.unwrap()).optional()
 export const restEnqueueRequestSchema = asRest(enqueueRequestSchema, { runAt })
 export const restEnqueueItemSchema = asRest(enqueueItemSchema, { runAt })
+
+const batch = plainBatchRequestSchema.shape
+export const restBatchRequestSchema = asRest(plainBatchRequestSchema, {
+  jobs: z
+    .array(restEnqueueRequestSchema)
+    .min(1)
+    .describe('at most 10,000, each as in POST /api/jobs/enqueue'),
+  // biome-ignore lint/suspicious/noThenProperty: it is no function, so no promise takes it for one
+  then: asRest(batch.then.unwrap(), { runAt })
+    .optional()
+    .describe(batch.then.description ?? ''),
+  onFailure: asRest(batch.onFailure.unwrap(), { runAt })
+    .optional()
+    .describe(batch.onFailure.description ?? ''),
+})
+export const restFlowRequestSchema = asRest(plainFlowRequestSchema, {
+  nodes: z
+    .record(z.string(), restEnqueueRequestSchema)
+    .describe('by name, at most 1,000; each as in POST /api/jobs/enqueue'),
+})
 
 const restTimeSchema = isoDateSchema.pipe(timeSchema)
 const times = { createdFrom: restTimeSchema.optional(), createdTo: restTimeSchema.optional() }

@@ -177,8 +177,8 @@ WHERE parent_id IN (SELECT value FROM json_each(?)) AND policy IN ('stop', 'canc
 
 export const ANY_FLOWS = `SELECT 1 AS yes FROM oncue_flow_jobs LIMIT 1`
 
-/** What runs when a batch fails, of those that wait for these. */
-export const FALLBACKS = `SELECT DISTINCT f.job_id AS id, f.flow_id AS flow FROM oncue_deps d
+/** What runs when a batch fails, of those that wait for these: once for each. */
+export const FALLBACKS = `SELECT f.job_id AS id, f.flow_id AS flow FROM oncue_deps d
 CROSS JOIN oncue_flow_jobs f ON f.job_id = d.job_id AND f.kind = 'on_failure'
 WHERE d.parent_id IN (SELECT value FROM json_each(?))`
 
@@ -186,8 +186,8 @@ export const IS_PENDING = `SELECT 1 AS yes FROM oncue_jobs WHERE id = ? AND stat
 
 /** Those that were requeued meanwhile. Dependant, flow. */
 export const AWAIT_BATCH = `INSERT INTO oncue_deps (job_id, parent_id, policy, checked)
-SELECT DISTINCT ?, j.id, 'go_on', 1 FROM oncue_flow_jobs f CROSS JOIN oncue_jobs j ON j.id = f.job_id
-WHERE f.flow_id = ? AND f.kind = 'job'`
+SELECT ?, j.id, 'go_on', 1 FROM oncue_flow_jobs f CROSS JOIN oncue_jobs j ON j.id = f.job_id
+WHERE f.flow_id = ? AND f.kind = 'job' ON CONFLICT DO NOTHING`
 
 /** Left, id. */
 export const BLOCK_AGAIN = `UPDATE oncue_jobs SET status = 'blocked', visible_at = NULL, deps_left = ? WHERE id = ?`
@@ -196,8 +196,8 @@ export const BLOCK_AGAIN = `UPDATE oncue_jobs SET status = 'blocked', visible_at
 export const ANY_NOT_COMPLETED = `SELECT 1 AS yes FROM oncue_flow_jobs f WHERE f.flow_id = ? AND f.kind = 'job'
 AND NOT EXISTS (SELECT 1 FROM oncue_history h WHERE h.id = f.job_id AND h.status = 'completed') LIMIT 1`
 
-/** JSON array of [flow, position, job, kind, name, after]. */
-export const KEEP_FLOW = `INSERT INTO oncue_flow_jobs (flow_id, position, job_id, kind, name, after)
+/** JSON array of [flow, place, job, kind, name, after]. */
+export const KEEP_FLOW = `INSERT INTO oncue_flow_jobs (flow_id, place, job_id, kind, name, after)
 SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5 FROM json_each(?) WHERE true
 ON CONFLICT DO NOTHING`
 
@@ -357,9 +357,10 @@ export const ASK_TO_STOP = `UPDATE oncue_jobs SET cancel_at = ?, updated = ? WHE
 export const REQUEUED_SINCE = `SELECT j.id FROM oncue_jobs j WHERE j.id IN (SELECT value FROM json_each(?)) AND j.updated > ?
 AND EXISTS (SELECT 1 FROM oncue_events e WHERE e.job_id = j.id AND e.type = 'requeued' AND e.created > ?)`
 
-/** Ids, twice. */
-export const WAITED_FOR = `SELECT parent_id AS id FROM oncue_deps WHERE parent_id IN (SELECT value FROM json_each(?))
-UNION SELECT i.value FROM json_each(?) i WHERE ${isAwaited('i.value')}`
+export const WAITED_FOR = `SELECT DISTINCT parent_id AS id FROM oncue_deps WHERE parent_id IN (SELECT value FROM json_each(?))`
+
+/** By jobs of their batch or flow. */
+export const AWAITED = `SELECT i.value AS id FROM json_each(?) i WHERE ${isAwaited('i.value')}`
 
 /** Everything that belongs to jobs that are removed. */
 export const FORGET_PARTS = [

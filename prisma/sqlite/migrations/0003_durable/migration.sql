@@ -66,12 +66,12 @@ CREATE INDEX "oncue_child_waits_parent" ON "oncue_child_waits" ("parent_id", "wa
 -- The jobs of batches and flows, with what each waits for: edges in deps last until the parent has ended. Kept as long as the job.
 CREATE TABLE "oncue_flow_jobs" (
   "flow_id"  TEXT NOT NULL,
-  "position" INTEGER NOT NULL,
+  "place"    INTEGER NOT NULL,
   "job_id"   TEXT NOT NULL,
   "kind"     TEXT NOT NULL,
   "name"     TEXT,
   "after"    JSONB,
-  PRIMARY KEY ("flow_id", "position"),
+  PRIMARY KEY ("flow_id", "place"),
   CONSTRAINT "flow_jobs_kind" CHECK ("kind" IN ('job', 'then', 'on_failure', 'node'))
 );
 CREATE INDEX "oncue_flow_jobs_job" ON "oncue_flow_jobs" ("job_id");

@@ -137,7 +137,7 @@ async function relationsOf(sql: Sql, ids: readonly JobId[]): Promise<Relations> 
 type Place = {
   readonly flow: string
   readonly id: JobId
-  readonly position: number
+  readonly place: number
   readonly kind: string
   readonly name: string | null
   readonly after: unknown
@@ -145,7 +145,7 @@ type Place = {
 
 /** What the jobs of a batch or flow wait for, of those that were read. */
 function edgesOf(places: readonly (Place & { readonly after: readonly number[] | null })[]): Edge[] {
-  const at = new Map(places.map(({ flow, position, id }) => [`${flow} ${position}`, id]))
+  const at = new Map(places.map(({ flow, place, id }) => [`${flow} ${place}`, id]))
   const batches = new Map<string, JobId[]>()
   for (const { flow, kind, id } of places) {
     if (kind !== 'job') continue
@@ -156,9 +156,7 @@ function edgesOf(places: readonly (Place & { readonly after: readonly number[] |
   return places.flatMap(({ flow, id, kind, after }) => {
     if (after === null) return []
     const parents =
-      kind === 'node'
-        ? after.flatMap((position) => at.get(`${flow} ${position}`) ?? [])
-        : (batches.get(flow) ?? [])
+      kind === 'node' ? after.flatMap((place) => at.get(`${flow} ${place}`) ?? []) : (batches.get(flow) ?? [])
     return parents.map((parent) => ({ id, parent }))
   })
 }
@@ -189,10 +187,10 @@ export function spawnsStatement(dialect: Sql['dialect'], ids: readonly JobId[]):
 
 /** What follows a batch comes first in it. */
 export function placesStatement(dialect: Sql['dialect'], ids: readonly JobId[]): Fragment {
-  return q`select f.flow_id as flow, f.job_id as id, f.position, f.kind, f.name, f.after
+  return q`select f.flow_id as flow, f.job_id as id, f.place, f.kind, f.name, f.after
     from (select distinct o.flow_id from ${each(dialect, ids)} cross join {flow_jobs} o where o.job_id = w.id) i
     cross join {flow_jobs} f where f.flow_id = i.flow_id
-    order by f.flow_id, f.position limit ${MAX_PLACES + 1}`
+    order by f.flow_id, f.place limit ${MAX_PLACES + 1}`
 }
 
 type Child = { readonly looked: number; readonly id: JobId | null }

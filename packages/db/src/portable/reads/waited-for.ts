@@ -7,7 +7,7 @@ import { byIdStatement, ENDED, type SummaryRow } from './jobs.ts'
 /** Results may take a megabyte each. */
 const PAGE = 50
 
-/** The jobs of its batch, or the nodes of its flow, that a job has waited for, in their order; those after a position. */
+/** The jobs of its batch, or the nodes of its flow, that a job has waited for, in their order; those after a place. */
 export async function waitedFor(sql: Sql, id: JobId, after = -1): Promise<WaitedForPage> {
   if (!isUuid(id)) return { jobs: [], next: null }
   const [place] = await sql.all<{ flow: string; kind: string; after: unknown }>(
@@ -15,14 +15,14 @@ export async function waitedFor(sql: Sql, id: JobId, after = -1): Promise<Waited
       where job_id = ${id} and after is not null order by flow_id limit 1`,
   )
   if (!place) return { jobs: [], next: null }
-  const positions = sql.json(place.after) as number[]
+  const places = sql.json(place.after) as number[]
   const conditions = [
-    q`flow_id = ${place.flow} and position > ${after}`,
-    place.kind === 'node' ? q`position in (${list(positions)})` : raw(`kind = 'job'`),
+    q`flow_id = ${place.flow} and place > ${after}`,
+    place.kind === 'node' ? q`place in (${list(places)})` : raw(`kind = 'job'`),
   ]
-  const rows = await sql.all<{ id: JobId; position: number; name: string | null }>(
-    q`select job_id as id, position, name from {flow_jobs} where ${all(conditions)}
-      order by position limit ${PAGE}`,
+  const rows = await sql.all<{ id: JobId; place: number; name: string | null }>(
+    q`select job_id as id, place, name from {flow_jobs} where ${all(conditions)}
+      order by place limit ${PAGE}`,
   )
   const ids = [...new Set(rows.map((row) => row.id))]
   const found = await sql.all<SummaryRow>(byIdStatement(sql.dialect, ids, ENDED.live, ENDED.finished))
@@ -33,6 +33,6 @@ export async function waitedFor(sql: Sql, id: JobId, after = -1): Promise<Waited
       const end = ends.get(id)
       return end ? [{ ...end, name }] : []
     }),
-    next: rows.length < PAGE ? null : Number(rows.at(-1)?.position),
+    next: rows.length < PAGE ? null : Number(rows.at(-1)?.place),
   }
 }

@@ -214,7 +214,9 @@ export class Actions {
   /** By dependants, by a live job that has spawned it, or by one of its batch or flow. */
   #waitedFor(ids: ReadonlySet<JobId>): Set<JobId> {
     const json = JSON.stringify([...ids])
-    const rows = this.#statements.all<{ id: JobId }>(sql.WAITED_FOR, json, json)
+    const rows = [sql.WAITED_FOR, sql.AWAITED].flatMap((text) =>
+      this.#statements.all<{ id: JobId }>(text, json),
+    )
     return new Set([...rows.map((row) => row.id), ...this.#children.ofLiveParents(ids)])
   }
 

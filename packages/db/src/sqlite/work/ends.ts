@@ -89,7 +89,7 @@ export class Ends {
   /** decide_batches of Postgres. */
   #decideBatches(fallbacks: readonly Fallback[], now: number): Ending[] {
     const notNeeded: JobId[] = []
-    for (const { id, flow } of fallbacks) {
+    for (const [id, flow] of new Map(fallbacks.map(({ id, flow }) => [id, flow]))) {
       // It still waits, or has ended.
       if (!this.#statements.get(sql.IS_PENDING, id)) continue
       const left = this.#statements.run(sql.AWAIT_BATCH, id, flow)
