@@ -16,6 +16,7 @@ export type {
   Received,
   RunningJob,
   SpawnOptions,
+  WaitedFor,
 } from './define/context.ts'
 export {
   defineJob,

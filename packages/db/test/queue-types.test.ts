@@ -56,6 +56,51 @@ describe('the compiler checks of a queue', () => {
     expectTypeOf(refused).toBeFunction()
   })
 
+  test('batches and flows', () => {
+    const mail = { topic: 'mail_digest', payload: { userId: '1' } } as const
+    const check = { topic: 'check_payment', payload: { orderId: '1' } } as const
+    const accepted: Compiled = (queue, tx) => [
+      queue.batch([mail, check, { ...mail, priority: 2 }], { then: check, onFailure: mail, tx }),
+      queue.batch([mail], { onFailure: { ...mail, delay: 5 } }),
+      queue.batch([mail], { then: { ...mail, onParentFailure: 'cancel' } }),
+    ]
+    const flow = (queue: Queue<Jobs>, tx: pg.PoolClient) =>
+      queue.flow({ nodes: { mail, check: { ...check, maxRetries: 1 } }, edges: [['mail', 'check']] }, { tx })
+    expectTypeOf(flow).returns.resolves.toEqualTypeOf<{ readonly mail: JobId; readonly check: JobId }>()
+    const inline: Compiled = (queue) =>
+      queue.flow({
+        nodes: { a: { topic: 'mail_digest', payload: { userId: '1' } }, b: check },
+        edges: [['a', 'b']],
+      })
+    const refused: Compiled = (queue) => [
+      // @ts-expect-error nothing follows it
+      queue.batch([mail], {}),
+      // @ts-expect-error no such topic
+      queue.batch([{ topic: 'mail', payload: null }], { then: mail }),
+      // @ts-expect-error the payload of another topic
+      queue.batch([mail], { then: { topic: 'mail_digest', payload: { orderId: '1' } } }),
+      // @ts-expect-error what follows has no key
+      queue.batch([mail], { then: { ...mail, unique: { key: 'a' } } }),
+      // @ts-expect-error the batch says what it waits for
+      queue.batch([mail], { then: { ...mail, after: ['id'] } }),
+      // @ts-expect-error it is for failures
+      queue.batch([mail], { onFailure: { ...mail, onParentFailure: 'stop' } }),
+      // @ts-expect-error no such topic
+      queue.flow({ nodes: { a: { topic: 'mail', payload: null } } }),
+      // @ts-expect-error the payload of another topic
+      queue.flow({ nodes: { a: { topic: 'mail_digest', payload: { orderId: '1' } } } }),
+      // @ts-expect-error no such node
+      queue.flow({ nodes: { mail, check }, edges: [['mail', 'post']] }),
+      // @ts-expect-error it would wait for itself
+      queue.flow({ nodes: { mail, check }, edges: [['mail', 'mail']] }),
+      // @ts-expect-error no such option
+      queue.flow({ nodes: { mail, check } }, { prio: 1 }),
+    ]
+    expectTypeOf(accepted).toBeFunction()
+    expectTypeOf(inline).toBeFunction()
+    expectTypeOf(refused).toBeFunction()
+  })
+
   test('a queue of all jobs is assignable to one of some of them, and not the other way round', () => {
     type Some = Pick<Jobs, 'mail_digest'>
     type Other = { readonly mail_digest: Jobs['check_payment'] }

@@ -17,6 +17,7 @@ import { addShow } from './show.ts'
 import { addSignal } from './signal.ts'
 import { addStats } from './stats.ts'
 import { addTop } from './top.ts'
+import { addTree } from './tree.ts'
 import { VERSION } from './version.ts'
 import { addWorkers } from './workers.ts'
 
@@ -35,7 +36,7 @@ const GROUPS: Readonly<Record<string, readonly ((program: Command) => unknown)[]
     (program) => declareApi(program.command('api')),
     addDev,
   ],
-  'Inspect:': [addList, addShow, addFailures, addStats, addWorkers, addTop, addDoctor],
+  'Inspect:': [addList, addShow, addTree, addFailures, addStats, addWorkers, addTop, addDoctor],
   'Manage:': [addEnqueue, addSignal, addQuestions, addActions, addBulk, addQueues, addSchedules],
   'Set up:': [(program) => declareMigrate(program.command('migrate')), addPair],
 }

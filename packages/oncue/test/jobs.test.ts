@@ -2,9 +2,11 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
-import { OncueError, prepareJob } from '@oncue/core'
+import { defineJobs, job, OncueError, prepareJob } from '@oncue/core'
 import { describeError } from '@oncue/core/internal'
+import { createQueue } from '@oncue/db'
 import { expect, onTestFinished, test, vi } from 'vitest'
+import { z } from 'zod'
 import { ask, withProgress } from '../src/command.ts'
 import { call, describeBoth, ERROR, runOnTerminal, WORKER } from './harness.ts'
 
@@ -48,6 +50,36 @@ describeBoth('commands on jobs', (bench) => {
     for (const part of [id, 'TypeError: no such user', '"user": 7', 'fingerprint aaaaaaaaaaaaaaaa']) {
       expect(stdout).toContain(part)
     }
+  })
+
+  test('tree prints a flow from any of its jobs, with what each waits for', async () => {
+    const input = z.null()
+    const jobs = defineJobs({ fetch: job({ input }), scan: job({ input }), publish: job({ input }) })
+    const queue = createQueue({ store: bench.store, jobs })
+    const node = <Topic extends string>(topic: Topic) => ({ topic, payload: null })
+    const ids = await queue.flow({
+      nodes: { first: node('fetch'), left: node('scan'), right: node('scan'), last: node('publish') },
+      edges: [
+        ['first', 'left'],
+        ['first', 'right'],
+        ['left', 'last'],
+        ['right', 'last'],
+      ],
+    })
+    expect(await bench.json(['tree', ids.left])).toMatchObject({ id: ids.left, counts: { pending: 1, blocked: 3 } })
+    const lines = (await bench.text('tree', ids.last)).trimEnd().split('\n')
+    expect(lines).toEqual([
+      `first (fetch)  pending  ${ids.first}`,
+      `├ left (scan)  blocked  ${ids.left}`,
+      `└ right (scan)  blocked  ${ids.right}`,
+      `  └ last (publish)  blocked  ${ids.last}  after left, right`,
+      '',
+      '4 jobs: 3 blocked, 1 pending',
+    ])
+    expect(await call('tree', WORKER, '--url', bench.url)).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('There is no job'),
+    })
   })
 
   test('show names the error of a completed job as that of an earlier run', async () => {

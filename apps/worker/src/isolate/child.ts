@@ -11,6 +11,7 @@ import { setUpModules } from '../run/module-hooks.ts'
 import { loadModules } from '../run/modules.ts'
 import { assertNotNested, createStep } from '../run/steps.ts'
 import { unawaited } from '../run/unawaited.ts'
+import { inPages } from '../run/waited-for.ts'
 import type { Called, Calls, FromChild, ToChild, Told } from './messages.ts'
 import { packError, unpackError } from './packed-error.ts'
 
@@ -144,6 +145,7 @@ class ChildContext implements JobContext {
   readonly spawn: JobContext['spawn']
   readonly all: JobContext['all']
   readonly allSettled: JobContext['allSettled']
+  readonly waitedFor: JobContext['waitedFor']
   readonly enqueue: JobContext['enqueue']
   readonly #controller = new AbortController()
   readonly #held = new Deferred()
@@ -210,6 +212,7 @@ class ChildContext implements JobContext {
       spawnWith(keys, topic, options.name, (key) => make(key, topic, payload, options))
     this.enqueue = async (topic, payload, options = {}) =>
       make(keys.next('enqueue', topic, options.name), topic, payload, options)
+    this.waitedFor = (topic?: string) => inPages((after) => call('waitedForPage', after), topic)
     const settled = async (children: unknown, method: string) =>
       call('settled', await spawnedChildren(children, method))
     const all = async (children: unknown) => valuesOf(await settled(children, 'all'))

@@ -217,6 +217,7 @@ const CALLS: {
   emit: (context, type, data) => context.emit(type, data),
   make: (context, key, topic, payload, options) => context.make(key, topic, payload, options),
   settled: (context, children) => context.durable.settled(children),
+  waitedForPage: (context, after) => context.waitedForPage(after),
   beginStep: (context, name) => context.durable.begin(name),
   finishStep: (context, name, result) => context.durable.finish(name, result),
   failStep: (context, name, error) => context.durable.fail(name, unpackError(error)),

@@ -2,6 +2,7 @@ import type { ErrorCode, JobLog, SettledChild } from '@oncue/core'
 import type { ClaimedJob } from '@oncue/db'
 import type { AskRequest, GivenAnswer, RefusedAnswer } from '../run/ask.ts'
 import type { ChildRef } from '../run/durable/spawn-calls.ts'
+import type { WaitedForPage } from '../run/waited-for.ts'
 import type { PackedError } from './packed-error.ts'
 
 /** `seq` numbers the runs of a child, so that a late message of one run is not taken for the next one's. */
@@ -37,6 +38,7 @@ export interface Calls {
   /** A job, as a child or not, by the key of the call. */
   make(key: string, topic: string, payload: unknown, options: object): Promise<string>
   settled(children: readonly ChildRef[]): Promise<SettledChild[]>
+  waitedForPage(after: number): Promise<WaitedForPage>
   beginStep(name: string): Promise<{ readonly result: unknown } | { readonly attempts: number }>
   /** JSON text. */
   finishStep(name: string, result: string | undefined): Promise<unknown>

@@ -24,6 +24,7 @@ import { createJobLog } from './job-log.ts'
 import type { OutcomeRecorder } from './outcome-recorder.ts'
 import { createStep } from './steps.ts'
 import { unawaited } from './unawaited.ts'
+import { inPages, type WaitedForPage } from './waited-for.ts'
 
 /** What the contexts of all runs share. */
 export interface Surroundings {
@@ -251,6 +252,24 @@ export class RunContext implements JobContext {
   get enqueue(): JobContext['enqueue'] {
     return async (topic, payload, options = {}) =>
       this.make(this.#keys.next('enqueue', topic, options.name), topic, payload, options)
+  }
+
+  get waitedFor(): JobContext['waitedFor'] {
+    return (topic?: string) => inPages((after) => this.waitedForPage(after), topic)
+  }
+
+  /** Also for the calls of a child process. */
+  async waitedForPage(after: number): Promise<WaitedForPage> {
+    this.#assertMine()
+    const { store, registry } = this.#around
+    const { jobs, next } = await this.#inFlightWhile(() => store.waitedFor(this.job.id, after))
+    const shown = jobs.map(({ id, name, topic, status, result, lastError: error }) => {
+      if (status !== 'completed') return { id, name, topic, status, error }
+      const definition = registry.get(topic)?.definition
+      const parsed = definition ? parseResult(definition.output, result, topic) : result
+      return { id, name, topic, status, result: parsed, error: null }
+    })
+    return { jobs: shown, next }
   }
 
   async #keep(event: NewEvent): Promise<void> {

@@ -1,7 +1,9 @@
 import type { EnqueueOptions } from '../job/enqueue-options.ts'
+import type { JobError } from '../job/failure.ts'
 import type { JobId } from '../job/id.ts'
 import type { Job } from '../job/job.ts'
 import type { AskRole } from '../job/question.ts'
+import type { JobStatus } from '../job/states.ts'
 import type { OutputOfSchema, Schema } from '../job/schema.ts'
 import type { Child, ResultsOf, SettledOf } from './children.ts'
 import type {
@@ -67,6 +69,22 @@ export interface AskOptions {
   /** Who may answer: this role, or one that may do more. Default: operator. */
   readonly role?: AskRole | undefined
 }
+
+/** A job that another has waited for. */
+export type WaitedFor<Result = unknown> = {
+  readonly id: JobId
+  readonly topic: string
+  /** Of a node of a flow. */
+  readonly name: string | null
+} & (
+  | { readonly status: 'completed'; readonly result: Result; readonly error: null }
+  | {
+      /** Live: it was requeued meanwhile. */
+      readonly status: Exclude<JobStatus, 'completed'>
+      readonly result?: undefined
+      readonly error: JobError | null
+    }
+)
 
 /** What a handler can do beside returning and throwing. */
 export interface JobContext<
@@ -158,6 +176,14 @@ export interface JobContext<
 
   /** The same, but never throws because of a child: says of each how it ended. */
   allSettled<const Children extends readonly Child[]>(children: Children): Promise<SettledOf<Children>>
+
+  /**
+   * The jobs that this one has waited for, in their order, with what came of each: those of its batch, for `then` and
+   * `onFailure`, or the nodes of its flow with an edge to it. Of one topic, whose results have its type, or of all. As they are now, read in pages:
+   * `for await (const { id, status, result } of ctx.waitedFor('resize')) …`.
+   */
+  waitedFor<T extends TopicOf<Jobs>>(topic: T): AsyncIterable<WaitedFor<OutputOf<Jobs, T>>>
+  waitedFor(): AsyncIterable<WaitedFor>
 
   /** Enqueues an unrelated job, once for the whole job, as `spawn` does. */
   enqueue<T extends TopicOf<Jobs>>(

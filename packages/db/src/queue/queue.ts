@@ -84,13 +84,13 @@ export interface Queue<Jobs extends JobDefinitions> {
    * Enqueues jobs that wait for each other, all or none: each edge is `[from, to]`, the names of two nodes, and `to` starts
    * when `from` has completed. Returns the ids by name. A cycle is refused with DEPENDENCY_CYCLE before anything is written.
    */
-  flow<Topic extends TopicOf<Jobs>, const Name extends string>(
+  flow<const Nodes extends Readonly<Record<string, AnyJob>>>(
     flow: {
-      readonly nodes: { readonly [Node in Name]: Queued<Jobs>[Topic] }
-      readonly edges?: readonly EdgeOf<NoInfer<Name>>[] | undefined
+      readonly nodes: Nodes & { readonly [Name in keyof Nodes]: Queued<Jobs>[TopicOf<Jobs>] }
+      readonly edges?: readonly EdgeOf<keyof Nodes & string>[] | undefined
     },
     options?: EnqueueIn,
-  ): Promise<{ readonly [Node in Name]: JobId }>
+  ): Promise<{ readonly [Name in keyof Nodes]: JobId }>
 
   /**
    * Sends a signal to a live job, which waits for it with `ctx.receive`, or will: it is kept until then. Refused, before
