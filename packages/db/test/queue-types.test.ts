@@ -1,3 +1,4 @@
+// biome-ignore-all lint/suspicious/noThenProperty: an option of a batch, and no function
 import type { JobId } from '@oncue/core'
 import type BetterSqlite3 from 'better-sqlite3'
 import { sql } from 'drizzle-orm'

@@ -82,6 +82,87 @@ describe.each(hosts)('createQueue: $name on $dialect', ({ dialect, open }) => {
     expect((await store.list()).total).toBe(0)
   })
 
+  test('batches and flows are part of a transaction', async () => {
+    const { queue } = service
+    const check = { topic: 'check_payment', payload: PAYMENT } as const
+    const [then, onFailure] = [{ ...check, priority: 1 }, check]
+    const nodes = { first: check, second: check }
+    const undone = service.transaction(
+      (tx) =>
+        queue
+          .batch([check], { then, onFailure, tx })
+          .then(() => queue.flow({ nodes, edges: [['first', 'second']] }, { tx })),
+      rollBack,
+    )
+    await expect(undone).rejects.toThrow(Rollback)
+    expect((await store.list()).total).toBe(0)
+
+    const { ids, thenId, onFailureId } = await committed((tx) =>
+      queue.batch([check, check], { then, onFailure, tx }),
+    )
+    expect(await store.get(thenId ?? '')).toMatchObject({ status: 'blocked', depsLeft: 2, priority: 1 })
+    expect(
+      (await store.tree(ids[0] ?? ''))?.jobs.map(({ id, name, after }) => ({ id, name, after })),
+    ).toEqual(
+      [
+        ...ids.map((id) => ({ id, name: null, after: [] })),
+        { id: thenId, name: 'then', after: [...ids].sort() },
+        { id: onFailureId, name: 'onFailure', after: [...ids].sort() },
+      ].sort((a, b) => ((a.id ?? '') < (b.id ?? '') ? -1 : 1)),
+    )
+    const flow = await committed((tx) => queue.flow({ nodes, edges: [['first', 'second']] }, { tx }))
+    expect(await store.get(flow.first)).toMatchObject({ status: 'pending' })
+    expect(await store.get(flow.second)).toMatchObject({ status: 'blocked', depsLeft: 1 })
+  })
+
+  test('batches and flows that cannot be are refused, and nothing is written', async () => {
+    const { queue } = service
+    const check = { topic: 'check_payment', payload: PAYMENT } as const
+    const then = check
+    const nodes = { a: check, b: check, c: check }
+    const refusals: [() => Promise<unknown>, object][] = [
+      [() => queue.batch([], { then }), { code: 'INVALID_INPUT' }],
+      [() => queue.batch([check], {} as never), { code: 'INVALID_INPUT' }],
+      [() => queue.batch(Array(10_001).fill(check), { then }), { code: 'BATCH_TOO_LARGE' }],
+      [
+        () => queue.batch([check], { onFailure: { ...check, unique: { key: 'a' } } as never }),
+        { code: 'INVALID_INPUT', message: 'onFailure waits for other jobs, so it cannot have a key' },
+      ],
+      [
+        () => queue.batch([check], { onFailure: { ...check, payload: {} } as never }),
+        { code: 'INVALID_PAYLOAD', message: expect.stringMatching(/^onFailure: /) },
+      ],
+      [
+        () => queue.flow({ nodes: { ...nodes, d: { topic: 'no_topic', payload: 1 } } } as never),
+        { code: 'UNKNOWN_TOPIC', message: expect.stringMatching(/^nodes\.d: /) },
+      ],
+      [
+        () => queue.flow({ nodes, edges: [['a', 'x' as 'b']] }),
+        { code: 'INVALID_INPUT', message: 'edges[0] names "x", which is not one of the nodes' },
+      ],
+      [
+        () =>
+          queue.flow({
+            nodes,
+            edges: [
+              ['a', 'b'],
+              ['b', 'c'],
+              ['c', 'b'],
+            ],
+          }),
+        { code: 'DEPENDENCY_CYCLE', details: { nodes: ['b', 'c'] } },
+      ],
+      [
+        () => queue.flow({ nodes: { a: check, b: { ...check, ...UNIQUE } }, edges: [['a', 'b']] }),
+        { code: 'INVALID_INPUT', message: 'nodes.b waits for other jobs, so it cannot have a key' },
+      ],
+      [() => queue.flow({ nodes: {} }), { code: 'INVALID_INPUT' }],
+    ]
+    // A better-sqlite3 connection throws before the call returns.
+    for (const [call, error] of refusals) await expect(async () => call()).rejects.toMatchObject(error)
+    expect((await store.list()).total).toBe(0)
+  })
+
   test('keys and parents work inside a transaction', async () => {
     const { queue } = service
     const first = await queue.enqueue('check_payment', PAYMENT, UNIQUE)

@@ -90,7 +90,11 @@ function describe(job: TreeJob, known: ReadonlyMap<string, TreeJob>, isAsked: bo
     isAsked ? styled('bold', what) : what,
     isSuspended ? 'suspended' : status,
     job.id,
-    ...(waits ? [`waits for ${waits.for.map(({ kind, name }) => (kind === 'children' ? kind : `${kind} ${plain(name, 40)}`)).join(', ')}`] : []),
+    ...(waits
+      ? [
+          `waits for ${waits.for.map(({ kind, name }) => (kind === 'children' ? kind : `${kind} ${plain(name, 40)}`)).join(', ')}`,
+        ]
+      : []),
     ...(job.after.length > 1 ? [afterInWords(job, known)] : []),
     ...(status === 'failed' && error ? [plain(`${error.class}: ${error.message}`, 80)] : []),
   ]

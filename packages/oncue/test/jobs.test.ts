@@ -66,7 +66,10 @@ describeBoth('commands on jobs', (bench) => {
         ['right', 'last'],
       ],
     })
-    expect(await bench.json(['tree', ids.left])).toMatchObject({ id: ids.left, counts: { pending: 1, blocked: 3 } })
+    expect(await bench.json(['tree', ids.left])).toMatchObject({
+      id: ids.left,
+      counts: { pending: 1, blocked: 3 },
+    })
     const lines = (await bench.text('tree', ids.last)).trimEnd().split('\n')
     expect(lines).toEqual([
       `first (fetch)  pending  ${ids.first}`,

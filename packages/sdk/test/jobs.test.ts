@@ -54,6 +54,39 @@ describe.each(DIALECTS)('jobs, on %s', (dialect) => {
     expect(await client.jobs.enqueue('mail_digest', { userId: 'another' }, again)).toBe(id)
   })
 
+  it('are enqueued as a batch with what follows, and as a flow, and shown as a tree', async () => {
+    const world = await startWorld(dialect)
+    const client = world.client()
+    const embed = { topic: 'embed', payload: { size: 1 } } as const
+    const [then, onFailure] = [{ ...embed, priority: 2 }, embed]
+    const { ids, thenId, onFailureId } = await client.jobs.batch([embed, embed], { then, onFailure })
+    expect(await client.jobs.get(thenId ?? '')).toMatchObject({ status: 'blocked', depsLeft: 2, priority: 2 })
+    const tree = await client.jobs.tree(ids[1] ?? '')
+    expect(tree.jobs.map(({ id }) => id)).toEqual([...ids, thenId, onFailureId].sort())
+    expect(tree).toMatchObject({
+      isComplete: true,
+      counts: { pending: 2, blocked: 2 },
+      jobs: [{ created: expect.any(Date) }, {}, {}, {}],
+    })
+
+    const nodes = { extract: { topic: 'extract', payload: { url: 'x' } }, embed } as const
+    const flow = await client.jobs.flow({ nodes, edges: [['extract', 'embed']] })
+    expect(await client.jobs.get(flow.embed)).toMatchObject({ topic: 'embed', status: 'blocked' })
+    const cycle = client.jobs.flow({
+      nodes,
+      edges: [
+        ['extract', 'embed'],
+        ['embed', 'extract'],
+      ],
+    })
+    await expect(cycle).rejects.toMatchObject({ code: 'DEPENDENCY_CYCLE' })
+    const wrong = { ...embed, payload: { size: 'x' } }
+    await expect(client.jobs.batch([embed, wrong as never], { onFailure })).rejects.toMatchObject({
+      code: 'INVALID_PAYLOAD',
+      message: expect.stringMatching(/^jobs\[1\]: /),
+    })
+  })
+
   it('get signals, each key once, typed by their topic', async () => {
     const world = await startWorld(dialect)
     const client = world.client()

@@ -22,6 +22,22 @@ it('a test client records what was enqueued', async () => {
   expect(client.enqueued).toEqual([])
 })
 
+it('a test client records batches and flows', async () => {
+  const client = createTestClient({ jobs })
+  const embed = { topic: 'embed', payload: { size: 1 } } as const
+  const then = embed
+  const { ids, thenId, onFailureId } = await client.jobs.batch([embed, embed], { then })
+  expect([thenId, onFailureId]).toEqual([expect.any(String), null])
+  const flow = await client.jobs.flow({ nodes: { a: embed, b: embed }, edges: [['a', 'b']] })
+  expect(client.enqueued).toMatchObject([
+    { id: ids[0] },
+    { id: ids[1] },
+    { id: thenId, after: ids },
+    { id: flow.a },
+    { id: flow.b, after: [flow.a] },
+  ])
+})
+
 it('it refuses what the real client refuses', async () => {
   const client = createTestClient({ jobs })
   // @ts-expect-error the payload has no userId

@@ -47,6 +47,33 @@ describe('the types', () => {
     unrun(() => client.jobs.chain(['extract', { url: 'x' }], ['embed', { url: 'x' }]))
   })
 
+  it('know batches and flows', () => {
+    const mail = { topic: 'mail_digest', payload: { userId: '1' } } as const
+    const extract = { topic: 'extract', payload: { url: 'x' } } as const
+    const [then, onFailure] = [mail, { ...extract, delay: 5 }]
+    unrun(() => client.jobs.batch([mail, { ...extract, priority: 1 }], { then, onFailure }))
+    unrun(() => client.jobs.batch([mail], { onFailure }))
+    // @ts-expect-error nothing follows it
+    unrun(() => client.jobs.batch([mail], {}))
+    // @ts-expect-error the payload of another topic
+    unrun(() => client.jobs.batch([{ topic: 'embed', payload: { url: 'x' } }], { onFailure }))
+    // @ts-expect-error what follows has no key
+    unrun(() => client.jobs.batch([mail], { onFailure: { ...mail, idempotencyKey: 'a' } }))
+    const flow = () => client.jobs.flow({ nodes: { mail, extract }, edges: [['extract', 'mail']] })
+    expectTypeOf(flow).returns.resolves.toEqualTypeOf<{
+      readonly mail: JobRef<{ sent: number; at: Date }>
+      readonly extract: JobRef<{ text: string }>
+    }>()
+    // @ts-expect-error there is no such node
+    unrun(() => client.jobs.flow({ nodes: { mail, extract }, edges: [['extract', 'mial']] }))
+    // @ts-expect-error it would wait for itself
+    unrun(() => client.jobs.flow({ nodes: { mail, extract }, edges: [['mail', 'mail']] }))
+    // @ts-expect-error there is no such topic
+    unrun(() => client.jobs.flow({ nodes: { a: { topic: 'mial', payload: null } } }))
+    // @ts-expect-error the payload of another topic
+    unrun(() => client.jobs.flow({ nodes: { a: { topic: 'extract', payload: { size: 1 } } } }))
+  })
+
   it('know results', () => {
     type Digest = { sent: number; at: Date }
     const enqueue = () => client.jobs.enqueue('mail_digest', { userId: '1' })

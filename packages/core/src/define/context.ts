@@ -3,8 +3,8 @@ import type { JobError } from '../job/failure.ts'
 import type { JobId } from '../job/id.ts'
 import type { Job } from '../job/job.ts'
 import type { AskRole } from '../job/question.ts'
-import type { JobStatus } from '../job/states.ts'
 import type { OutputOfSchema, Schema } from '../job/schema.ts'
+import type { JobStatus } from '../job/states.ts'
 import type { Child, ResultsOf, SettledOf } from './children.ts'
 import type {
   InputOf,
