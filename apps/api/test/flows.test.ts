@@ -30,32 +30,59 @@ describe.each(DIALECTS)('batches and flows over the API, on %s', (dialect) => {
   it('are refused whole, with where the fault is, and nothing is stored', async () => {
     const api = await startTestApi(dialect)
     const { jobs } = api.client()
+    const input = { type: 'object', required: ['userId'] }
+    await api.store.announce([{ topic: 'strict', input, output: {}, policy: {} }])
     const good = { topic: 'mail' }
-    const onFailure = good
+    const onFailure = { topic: 'mail' }
+    const other = { topic: 'mail' }
     const { secret } = await api
       .client()
       .tokens.create.mutate({ name: 'shop', role: 'producer', allowedTopics: ['mail'] })
     const shop = api.client(secret)
     const edge = (from: string, to: string): [string, string] => [from, to]
-    const refusals: [Promise<unknown>, object][] = [
+    const refusals: [() => Promise<unknown>, object][] = [
       [
-        shop.jobs.batch.mutate({ jobs: [good, { topic: 'sms' }], onFailure }),
+        () => shop.jobs.batch.mutate({ jobs: [good, { topic: 'sms' }], onFailure }),
         { code: 'TOPIC_NOT_ALLOWED', message: expect.stringMatching(/^jobs\[1\]: /) },
       ],
       [
-        shop.jobs.flow.mutate({ nodes: { a: good, b: { topic: 'sms' } } }),
+        () => shop.jobs.flow.mutate({ nodes: { a: good, b: { topic: 'sms' } } }),
         { code: 'TOPIC_NOT_ALLOWED', message: expect.stringMatching(/^nodes\.b: /) },
       ],
-      [jobs.batch.mutate({ jobs: [good] }), { code: 'INVALID_INPUT' }],
+      [() => jobs.batch.mutate({ jobs: [good] }), { code: 'INVALID_INPUT' }],
       [
-        jobs.flow.mutate({ nodes: { a: good, b: good }, edges: [edge('a', 'b'), edge('b', 'a')] }),
+        () => jobs.flow.mutate({ nodes: { a: good, b: other }, edges: [edge('a', 'b'), edge('b', 'a')] }),
         { code: 'DEPENDENCY_CYCLE', details: { nodes: ['a', 'b'] } },
       ],
-      [jobs.flow.mutate({ nodes: { a: good }, edges: [edge('a', 'b')] }), { code: 'INVALID_INPUT' }],
-      [jobs.tree.query({ id: newJobId() }), { code: 'JOB_NOT_FOUND' }],
+      [() => jobs.flow.mutate({ nodes: { a: good }, edges: [edge('a', 'b')] }), { code: 'INVALID_INPUT' }],
+      [
+        () =>
+          jobs.flow.mutate({
+            nodes: { a: good, b: { ...other, idempotencyKey: 'k' } },
+            edges: [edge('a', 'b')],
+          }),
+        { code: 'INVALID_INPUT', message: 'nodes.b waits for other jobs, so it cannot have a key' },
+      ],
+      [
+        () => jobs.batch.mutate({ jobs: [good, { topic: 'strict', payload: {} }], onFailure }),
+        { code: 'INVALID_PAYLOAD', message: expect.stringMatching(/^jobs\[1\]: payload\.userId/) },
+      ],
+      [() => jobs.tree.query({ id: newJobId() }), { code: 'JOB_NOT_FOUND' }],
     ]
-    for (const [call, error] of refusals) expect(await errorOf(call)).toMatchObject(error)
+    for (const [call, error] of refusals) expect(await errorOf(call())).toMatchObject(error)
     expect((await api.store.list()).total).toBe(0)
+  })
+
+  it('are stored once by a client whose clock is wrong', async () => {
+    const api = await startTestApi(dialect)
+    const { jobs } = api.client()
+    const old = (n: number) => ({ topic: 'mail', requestId: `01000000-0000-7000-8000-00000000000${n}` })
+    const request = { jobs: [old(1), old(2)], onFailure: old(3) }
+    const first = await jobs.batch.mutate(request)
+    expect(await jobs.batch.mutate({ ...request, isRepeat: true })).toEqual(first)
+    for (let n = 0; n < 2; n++) await api.complete(await api.claim())
+    const { status, events } = await jobs.get.query({ id: first.onFailureId ?? '' })
+    expect([status, events.map(({ type }) => type)]).toEqual(['cancelled', ['cancelled']])
   })
 
   it('work over REST', async () => {

@@ -89,9 +89,11 @@ describe.each(hosts)('createQueue: $name on $dialect', ({ dialect, open }) => {
     const nodes = { first: check, second: check }
     const undone = service.transaction(
       (tx) =>
-        queue
-          .batch([check], { then, onFailure, tx })
-          .then(() => queue.flow({ nodes, edges: [['first', 'second']] }, { tx })),
+        // At once: a transaction of better-sqlite3 is over before a promise is.
+        Promise.all([
+          queue.batch([check], { then, onFailure, tx }),
+          queue.flow({ nodes, edges: [['first', 'second']] }, { tx }),
+        ]),
       rollBack,
     )
     await expect(undone).rejects.toThrow(Rollback)

@@ -176,7 +176,8 @@ export async function prepareAll(
   )
   return prepared.map((job, n) => {
     if (!isOncueError(job)) return job
-    const { code, message, hint, details: { index: _, ...details } = {} } = job
+    const { code, message, hint, details: { index: _, ...rest } = {} } = job
+    const details = Object.keys(rest).length > 0 ? rest : undefined
     throw new OncueError(code, `${items[n]?.[0]}: ${message}`, { hint, details })
   })
 }

@@ -1,5 +1,5 @@
 import { jobIdSchema, type NewJob, OncueError } from '@oncue/core'
-import { toBatch, toFlow } from '@oncue/core/internal'
+import { refuseKeysOfNodes, toBatch, toFlow } from '@oncue/core/internal'
 import {
   batchedSchema,
   batchRequestSchema,
@@ -65,6 +65,7 @@ export const flow = mutation({
   output: flowedSchema,
   maxBody: BATCH_BODY,
   async run(ctx, { nodes, edges, isRepeat = false }) {
+    refuseKeysOfNodes(nodes, edges)
     const names = Object.keys(nodes)
     const given = Object.entries(nodes).map(([name, request]) => [`nodes.${name}`, request] as const)
     const prepared = await prepareAll(ctx, given, isRepeat)

@@ -31,11 +31,11 @@ export function toBatch(
   return [
     ...jobs.map((job, n) => ({ ...job, ...place('job', n) })),
     // Before the others in the order of the flow, so that a read of its first thousand has them.
-    ...(then ? [{ ...ownPlace('then', then), after, ...place('then', -2, 'then') }] : []),
+    ...(then ? [{ ...assertFree('then', then), after, ...place('then', -2, 'then') }] : []),
     ...(onFailure
       ? [
           {
-            ...ownPlace('onFailure', onFailure),
+            ...assertFree('onFailure', onFailure),
             ...{ after, onParentFailure: 'go_on' as const },
             ...place('on_failure', -1, 'onFailure'),
           },
@@ -45,20 +45,37 @@ export function toBatch(
 }
 
 /** The jobs of a flow as one enqueue, in the order of the nodes. */
-export function toFlow(nodes: ReadonlyMap<string, NewJob>, edges: readonly FlowEdge[] = []): NewJob[] {
-  const [first] = nodes.values()
-  if (!first) throw new OncueError('INVALID_INPUT', 'A flow needs at least one node')
-  const parentsOf = checkFlow([...nodes.keys()], edges)
+export function toFlow(nodes: ReadonlyMap<string, NewJob>, edges: readonly FlowEdge[]): NewJob[] {
+  const names = [...nodes.keys()]
   const jobs = [...nodes.values()]
-  return [...nodes].map(([name, job], place) => {
+  if (jobs.length === 0) throw new OncueError('INVALID_INPUT', 'A flow needs at least one node')
+  const parentsOf = checkFlow(names, edges)
+  // One that waits, because it is new: it has no key.
+  const flowId = jobs.find((_, place) => parentsOf[place]?.size)?.id
+  if (flowId === undefined) return jobs
+  return jobs.map((job, place) => {
     const parents = [...(parentsOf[place] ?? [])]
     const after = parents.length > 0 ? parents : null
-    const flow: FlowPlace = { flowId: first.id, place, kind: 'node', name, after }
-    if (!after) return { ...job, flow }
-    assertUnkeyed(`nodes.${name}`, job)
+    const flow: FlowPlace = { flowId, place, kind: 'node', name: names[place] ?? null, after }
     const ids = parents.flatMap((parent) => jobs[parent]?.id ?? [])
     return { ...job, after: [...new Set([...job.after, ...ids])], flow }
   })
+}
+
+/** What a caller gives for a job of a batch or flow. */
+type Keyed = { readonly unique?: unknown; readonly idempotencyKey?: unknown }
+
+/** Refuses the keys of a job that waits for others: a key may stand for a job that exists, and does not wait for these. */
+export function refuseKeys(at: string, { unique, idempotencyKey }: Keyed): void {
+  if (unique === undefined && idempotencyKey === undefined) return
+  throw new OncueError('INVALID_INPUT', `${at} waits for other jobs, so it cannot have a key`, {
+    hint: 'Remove unique and idempotencyKey: the key may belong to a job that does not wait for these.',
+  })
+}
+
+/** The same for the nodes to which an edge leads. */
+export function refuseKeysOfNodes(nodes: Readonly<Record<string, Keyed>>, edges: readonly FlowEdge[]): void {
+  for (const [, to] of edges) if (Object.hasOwn(nodes, to)) refuseKeys(`nodes.${to}`, nodes[to] ?? {})
 }
 
 /** Returns the places of the parents of each node. */
@@ -113,18 +130,9 @@ function refuseCycle(names: readonly string[], parents: readonly ReadonlySet<num
   )
 }
 
-function ownPlace(at: string, job: NewJob): NewJob {
+function assertFree(at: string, job: NewJob): NewJob {
   if (job.after.length > 0) throw new OncueError('INVALID_INPUT', `${at}: options.after cannot be set`)
-  assertUnkeyed(at, job)
   return job
-}
-
-/** A key may stand for a job that exists already, and does not wait for these. */
-function assertUnkeyed(at: string, { unique, idempotencyKey }: NewJob): void {
-  if (!unique && idempotencyKey === null) return
-  throw new OncueError('INVALID_INPUT', `${at} waits for other jobs, so it cannot have a key`, {
-    hint: 'Remove unique and idempotencyKey: the key may belong to a job that does not wait for these.',
-  })
 }
 
 function refuseMore(count: number, limit: number, what: string, where: string): void {

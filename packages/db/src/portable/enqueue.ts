@@ -44,7 +44,8 @@ export type FlowRow = readonly [JobId, number, JobId, string, string | null, str
 /** The places of jobs in batches and flows; `meant` is the id of the job that stands for one, if its key was taken. */
 export function flowRows(jobs: readonly NewJob[], meant: (id: JobId) => JobId): FlowRow[] {
   return jobs.flatMap(({ id, flow }) =>
-    flow
+    // A repeated call found its jobs by their keys: their places are kept.
+    flow && meant(flow.flowId) === flow.flowId
       ? [
           [
             ...([flow.flowId, flow.place, meant(id), flow.kind, flow.name] as const),

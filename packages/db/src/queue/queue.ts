@@ -12,7 +12,15 @@ import {
   type SignalOf,
   type TopicOf,
 } from '@oncue/core'
-import { checkSignal, encodeSignal, toBatch, toFlow, unknownTopic } from '@oncue/core/internal'
+import {
+  checkSignal,
+  encodeSignal,
+  refuseKeys,
+  refuseKeysOfNodes,
+  toBatch,
+  toFlow,
+  unknownTopic,
+} from '@oncue/core/internal'
 import type { Batched } from '@oncue/core/wire'
 import { type Runtime, systemRuntime } from '@oncue/runtime'
 import type { EnqueueIn } from '../store.ts'
@@ -145,6 +153,10 @@ export function createQueue<const Jobs extends JobDefinitions>(options: QueueOpt
   }
 
   const prepareQueued = ({ topic, payload, ...rest }: AnyJob) => prepare(topic, payload, rest)
+  const prepareFollower = (at: string, job: AnyJob) => {
+    refuseKeys(at, job)
+    return naming(at, () => prepareQueued(job))
+  }
   const prepareMany = (many: readonly AnyJob[]) =>
     many.map((job, i) => naming(`jobs[${i}]`, () => prepareQueued(job)))
 
@@ -180,8 +192,7 @@ export function createQueue<const Jobs extends JobDefinitions>(options: QueueOpt
     },
     batch(many, { tx, then, onFailure }) {
       let made: NewJob[] = []
-      const follow = (at: string, follower: AnyJob | undefined) =>
-        follower && naming(at, () => prepareQueued(follower))
+      const follow = (at: string, follower: AnyJob | undefined) => follower && prepareFollower(at, follower)
       const make = () => {
         made = toBatch(prepareMany(many), follow('then', then), follow('onFailure', onFailure))
         return made
@@ -192,6 +203,7 @@ export function createQueue<const Jobs extends JobDefinitions>(options: QueueOpt
       const entries = Object.entries<AnyJob>(nodes)
       const names = entries.map(([name]) => name)
       const make = () => {
+        refuseKeysOfNodes(nodes, edges)
         const jobs = entries.map(
           ([name, node]) => [name, naming(`nodes.${name}`, () => prepareQueued(node))] as const,
         )
