@@ -1,4 +1,5 @@
 import { type EnqueueOptions, isOncueError, type JobId, type NewJob, prepareJob } from '@oncue/core'
+import { toBatch } from '@oncue/core/internal'
 import Database from 'better-sqlite3'
 import pg from 'pg'
 import { expect, inject, test } from 'vitest'
@@ -89,8 +90,14 @@ class Life {
     const [first, ...rest] = jobs
     const given =
       first && this.#random(3) === 0 ? [first, ...rest.map((job) => ({ ...job, after: [first.id] }))] : jobs
-    this.#ids.push(...jobs.map((job) => job.id))
-    return { name: `enqueue ${JSON.stringify(given.map(told))}`, act: (store) => store.enqueue(given) }
+    const stored = this.#random(5) === 0 ? this.#batch(given) : given
+    this.#ids.push(...stored.map((job) => job.id))
+    return { name: `enqueue ${JSON.stringify(stored.map(told))}`, act: (store) => store.enqueue(stored) }
+  }
+
+  #batch(jobs: readonly NewJob[]): NewJob[] {
+    const follower = () => prepareJob(this.#one(['mail', 'bill']), null, { queue: 'low' })
+    return toBatch(jobs, this.#random(2) === 0 ? follower() : undefined, follower())
   }
 
   #job(): NewJob {
@@ -321,6 +328,7 @@ function randomNumbers(seed: number): (below: number) => number {
 }
 
 const TABLES: Record<string, { columns: string[]; times: string[] }> = {
+  flow_jobs: { columns: ['flow_id', 'place', 'job_id', 'kind', 'name', 'cast(after as text)'], times: [] },
   jobs: {
     columns: [
       'id',

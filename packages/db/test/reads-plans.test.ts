@@ -10,6 +10,7 @@ import { countStatement, idsStatement, list, matching, pageStatement } from '../
 import { entriesStatement, type MetaEntry } from '../src/portable/reads/meta.ts'
 import { levelsStatement } from '../src/portable/reads/ready.ts'
 import { sourcesOf } from '../src/portable/reads/sources.ts'
+import { childrenOfStatement, edgesStatement, placesStatement, spawnsStatement } from '../src/portable/reads/tree.ts'
 import { runsStatement } from '../src/portable/reads/workers.ts'
 import { type Fragment, type Sql, toSqlite } from '../src/portable/sql.ts'
 import { PostgresClient } from '../src/postgres/client.ts'
@@ -212,6 +213,23 @@ describe.each([0, 100, 20_000])('the plans of reads on Postgres with %i jobs and
     expect(reads.map((node) => node['Index Name'])).toEqual([`${table}_pkey`])
     expect(reads[0]?.['Index Cond']).toMatch(/id >= .*id </)
   })
+
+  test.each(['jobs', 'history'] as const)('so are those of a tree in %s', async (table) => {
+    const range = { from: PLACE.id, to: PLACE.id }
+    const nodes = await planOf(childrenOfStatement('postgres', table, [PLACE.id], range))
+    const reads = nodes.filter((node) => node['Relation Name'] === table)
+    expect(reads.map((node) => node['Index Name'])).toEqual([`${table}_pkey`])
+    expect(reads[0]?.['Index Cond']).toMatch(/id >= .*id </)
+  })
+
+  test('a tree is read along indexes', async () => {
+    const indexes = async (statement: Fragment) =>
+      (await planOf(statement)).flatMap((node) => (node['Relation Name'] ? [node['Index Name']] : []))
+    const ids = [PLACE.id]
+    expect((await indexes(edgesStatement('postgres', ids))).sort()).toEqual(['deps_parent', 'deps_pkey'])
+    expect(await indexes(spawnsStatement('postgres', ids))).toEqual([expect.stringMatching(/^outcomes_/)])
+    expect((await indexes(placesStatement('postgres', ids))).sort()).toEqual(['flow_jobs_job', 'flow_jobs_pkey'])
+  })
 })
 
 describe('the plan of a prune on Postgres', () => {
@@ -362,6 +380,27 @@ describe('the plans of reads on SQLite', () => {
     const reads = planOf(statement).filter(({ detail }) => / n\b/.test(detail))
     expect(reads.length).toBeGreaterThan(0)
     for (const { detail } of reads) expect(detail).toMatch(/^SEARCH n USING .*\(id>\? AND id<\?\)/)
+  })
+
+  test.each(['jobs', 'history'] as const)('so are those of a tree in %s', (table) => {
+    const range = { from: PLACE.id, to: PLACE.id }
+    const reads = planOf(childrenOfStatement('sqlite', table, [PLACE.id], range))
+    const ofJobs = reads.filter(({ detail }) => / n\b/.test(detail))
+    expect(ofJobs.length).toBeGreaterThan(0)
+    for (const { detail } of ofJobs) expect(detail).toMatch(/^SEARCH n USING .*\(id>\? AND id<\?\)/)
+  })
+
+  test('a tree is read along indexes', () => {
+    const ids = [PLACE.id]
+    for (const statement of [
+      edgesStatement('sqlite', ids),
+      spawnsStatement('sqlite', ids),
+      placesStatement('sqlite', ids),
+    ]) {
+      const reads = planOf(statement).filter(({ detail }) => / [dof]\b/.test(detail))
+      expect(reads.length).toBeGreaterThan(0)
+      for (const { detail } of reads) expect(detail).toMatch(/^SEARCH [dof] USING/)
+    }
   })
 })
 
