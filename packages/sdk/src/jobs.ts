@@ -48,7 +48,7 @@ type Follower<Jobs extends JobDefinitions, Without extends keyof EnqueueOptions 
 }[TopicOf<Jobs>]
 
 /** At least one of the two. */
-export type AfterBatch<Jobs extends JobDefinitions> =
+type AfterBatch<Jobs extends JobDefinitions> =
   | { readonly then: Follower<Jobs>; readonly onFailure?: Follower<Jobs, 'onParentFailure'> | undefined }
   | {
       readonly then?: Follower<Jobs> | undefined
