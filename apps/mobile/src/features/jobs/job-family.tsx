@@ -1,4 +1,3 @@
-import type { Outputs } from '@oncue/sdk'
 import { useState } from 'react'
 import { StyleSheet, View } from 'react-native'
 import { Button } from '../../components/ui/button.tsx'
@@ -11,50 +10,22 @@ import { count, number, shortId } from '../../lib/format.ts'
 import { useOpen } from '../../lib/use-open.ts'
 import { radius, space } from '../../theme/tokens.ts'
 import { useTheme } from '../../theme/use-theme.ts'
-import type { JobDetails } from './job-stream.ts'
 import { family } from './queries.ts'
 import { Card, Section } from './section.tsx'
 import { arranged, countsOf, stateOf, type Tree, type TreeJob, type Twig } from './tree.ts'
-import { openWaits, waitInWords } from './waits.ts'
+import { waitInWords } from './waits.ts'
 
-/** The jobs that belong to this one: above it the one that spawned it, below those that it spawned, and who waits for whom. */
-export function JobFamily({ job }: { readonly job: JobDetails }) {
-  const { data } = useRead(family(job.id))
-  const tree = data && treeOf(job, data)
-  if (!tree || tree.jobs.length < 2) return null
+/** The jobs that belong to this one: of its flow or batch, above it the one that spawned it, below those that it spawned. */
+export function JobFamily({ id }: { readonly id: string }) {
+  const { data } = useRead(family(id))
+  if (!data || data.jobs.length < 2) return null
   return (
     <Section title="Family">
       <Card>
-        <JobTree tree={tree} />
+        <JobTree tree={data} />
       </Card>
     </Section>
   )
-}
-
-const UNKNOWN = { name: null, parentId: null, after: [], isSuspended: false, waits: null, error: null }
-
-/** What is known of a family without asking for the whole of it. */
-function treeOf(job: JobDetails, found: Outputs['jobs']['family']): Tree {
-  const { parent, waitsFor, children, dependants, childrenAreComplete } = found
-  const { id, topic, queue, status, waits } = job
-  const self: TreeJob = {
-    ...{ ...UNKNOWN, id, topic, queue, status, waits, isSuspended: openWaits(job, serverNow()) !== null },
-    ...{ parentId: parent?.id ?? null, after: waitsFor.map((each) => each.id) },
-  }
-  const jobs = [
-    ...(parent ? [{ ...UNKNOWN, ...parent }] : []),
-    ...waitsFor.map((each) => ({ ...UNKNOWN, ...each })),
-    self,
-    ...children.map((each) => ({ ...UNKNOWN, ...each, parentId: id })),
-    ...dependants.map((each) => ({ ...UNKNOWN, ...each, after: [id] })),
-  ]
-  // A job may be both: a child that it waits for.
-  const byId = new Map<string, TreeJob>()
-  for (const each of jobs) {
-    const before = byId.get(each.id)
-    byId.set(each.id, before ? { ...before, ...each, after: [...before.after, ...each.after] } : each)
-  }
-  return { id, jobs: [...byId.values()], isComplete: true, childrenAreComplete }
 }
 
 /** More are drawn when they are asked for. */

@@ -30,6 +30,12 @@ const FAILED = jobOf({
   ],
 })
 
+const treeJobOf = (differs: object) => ({
+  ...{ topic: 'mail', queue: 'mail', name: null, parentId: null, after: [], isSuspended: false, waits: null },
+  error: null,
+  ...differs,
+})
+
 const open = (job = FAILED, answers: TestAnswers = {}, role: 'viewer' | 'admin' = 'admin') =>
   renderApp(`/jobs/${JOB_ID}`, {
     role,
@@ -95,9 +101,12 @@ describe('a job', () => {
   it('names its family, each a tap away', async () => {
     const child = '019a8b2c-7d10-7000-8000-00000000beef'
     const { app, screen } = await open(FAILED, {
-      'jobs.family': () => ({
-        ...{ id: JOB_ID, parent: null, waitsFor: [], dependants: [], childrenAreComplete: false },
-        children: [{ id: child, topic: 'render', queue: 'media', status: 'completed' }],
+      'jobs.tree': () => ({
+        ...{ id: JOB_ID, isComplete: true, childrenAreComplete: false },
+        jobs: [
+          treeJobOf({ id: JOB_ID, status: 'failed' }),
+          treeJobOf({ id: child, topic: 'render', queue: 'media', status: 'completed', parentId: JOB_ID }),
+        ],
       }),
     })
     expect(await screen.findByText(/^2.jobs: 1 failed, 1 completed$/)).toBeVisible()

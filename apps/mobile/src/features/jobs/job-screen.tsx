@@ -78,7 +78,7 @@ function Content({ job }: { readonly job: JobDetails }) {
         <WhyItWaits job={job} />
         {progress !== null && progress !== undefined && <Progress job={job} />}
         <JobTimeline job={job} />
-        <JobFamily job={job} />
+        <JobFamily id={job.id} />
         {log.length > 0 && <JobLog lines={log} />}
         <JsonSection title="Payload" value={payload} masked={masked} root="payload" />
         {(result !== null || status === 'completed') && (

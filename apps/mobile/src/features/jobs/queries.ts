@@ -74,9 +74,9 @@ export const story = (id: string): Read<Outputs['jobs']['timeline']> => ({
   call: (client, options) => client.jobs.timeline(id, options),
 })
 
-export const family = (id: string): Read<Outputs['jobs']['family']> => ({
-  key: ['jobs.family', id],
-  call: (client, options) => client.jobs.family(id, options),
+export const family = (id: string): Read<Outputs['jobs']['tree']> => ({
+  key: ['jobs.tree', id],
+  call: (client, options) => client.jobs.tree(id, options),
 })
 
 /** Whether a reading of a search finds anything, and about how many. */

@@ -1,27 +1,15 @@
-import type { JobStatus } from '@oncue/sdk'
-import type { Waits } from './waits.ts'
+import type { JobStatus, Outputs } from '@oncue/sdk'
 
-/** A job of a family. Part of what `jobs.tree` returns, and of what can be said without it. */
-export interface TreeJob {
-  readonly id: string
-  readonly topic: string
-  readonly queue: string
-  readonly status: JobStatus
-  /** Its node in a flow. */
-  readonly name: string | null
-  readonly parentId: string | null
-  /** The jobs that it waits for, or has waited for. */
-  readonly after: readonly string[]
-  readonly isSuspended: boolean
-  readonly waits: Waits | null
+type Whole = Outputs['jobs']['tree']
+type Known = 'id' | 'topic' | 'queue' | 'status' | 'name' | 'parentId' | 'after' | 'isSuspended' | 'waits'
+
+/** A job of a family, as far as it is drawn. */
+export type TreeJob = Pick<Whole['jobs'][number], Known> & {
   readonly error: { readonly class: string; readonly message: string } | null
 }
 
-export interface Tree {
-  readonly id: string
+export interface Tree extends Pick<Whole, 'id' | 'isComplete' | 'childrenAreComplete'> {
   readonly jobs: readonly TreeJob[]
-  readonly isComplete: boolean
-  readonly childrenAreComplete: boolean
 }
 
 export interface Twig {

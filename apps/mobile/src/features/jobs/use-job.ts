@@ -14,7 +14,7 @@ const CHILDREN_MS = 10_000
 const STORY_MS = 500
 /** What they add to the story is not in the event. */
 const STORY_EVENTS = ['run_suspended', 'step_finished']
-const STORY_READS = ['jobs.timeline', 'jobs.questions', 'jobs.family']
+const STORY_READS = ['jobs.timeline', 'jobs.questions', 'jobs.tree']
 /** How many events `jobs.get` returns at most; the stream has the rest. */
 const FIRST_EVENTS = 100
 
