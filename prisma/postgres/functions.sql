@@ -167,6 +167,26 @@ begin
   return case when exists (select from oncue.outcomes o where o.job_id = p_id and o.key = p_key) then 'known' else 'new' end;
 end $$;
 
+create function oncue.begin_undo(p_now timestamptz, p_ids uuid[], p_statuses text[], p_errors json[]) returns void
+  language plpgsql
+as $$
+begin
+  -- Visible from now on, never earlier, so that claims that start at a low-water mark find it.
+  update oncue.jobs j set
+    status = 'pending', run_at = p_now, visible_at = p_now, updated = p_now, waits = null, retries = 0, crashes = 0,
+    locked_until = null, locked_by = null, started_at = null, cancel_at = null, replaced_by = null,
+    last_error = coalesce(u.error, j.last_error), fingerprint = coalesce(u.error ->> 'fingerprint', j.fingerprint),
+    ending = json_strip_nulls(json_build_object('since', oncue.iso_time(p_now), 'status', u.status,
+      'error', coalesce(u.error, j.last_error), 'fingerprint', coalesce(u.error ->> 'fingerprint', j.fingerprint)))
+  from unnest(p_ids, p_statuses, p_errors) as u(id, status, error)
+  where j.id = any (array[u.id]);
+  delete from oncue.child_waits w where w.parent_id = any (p_ids);
+  update oncue.asks a set closed = p_now where a.job_id = any (p_ids) and a.closed is null;
+  perform oncue.append_event(p_now, p_ids, 'undoing',
+    (select array_agg(json_build_object('status', s.status)) from unnest(p_statuses) as s(status)));
+  perform pg_notify('oncue', q.queue) from (select distinct j.queue from oncue.jobs j where j.id = any (p_ids)) q;
+end $$;
+
 create function oncue.bucket(p_duration interval) returns text
   language sql immutable parallel safe
   return chr(48 + least(47, floor(2 * ln(1 + greatest(0, date_part('epoch', p_duration) * 1000)) / 0.6931471805599453))::integer);
@@ -197,6 +217,7 @@ begin
       select j.id, j.status from oncue.jobs j
       where j.id = any (p_ids)
         and (p_as_of is null or j.created <= p_as_of and not oncue.requeued_since(j, p_as_of))
+        and j.ending ->> 'status' is null
       for update skip locked
     ) l;
   if v_waiting is not null then
@@ -215,6 +236,7 @@ begin
       when exists (
           select from oncue.jobs j where j.id = any (array[i.id])
             and (j.created > p_as_of or oncue.requeued_since(j, p_as_of))) then 'CHANGED'
+      when exists (select from oncue.jobs j where j.id = any (array[i.id]) and j.ending ->> 'status' is not null) then 'UNDOING'
       when exists (select from oncue.jobs j where j.id = any (array[i.id])) then 'BUSY'
       else 'JOB_NOT_FOUND' end as reason
     from unnest(p_ids) as i(id) where i.id <> all (v_locked)
@@ -253,6 +275,7 @@ begin
       -- Not a job of someone else that the parent found by a unique key.
       where j.id = any (v_orphans) and exists (
         select from oncue.children c where c.child_id = j.id and c.parent_id = j.parent_id and c.orphaned)
+        and j.ending ->> 'status' is null
       for update skip locked
     ) l;
   if v_running is not null then
@@ -266,7 +289,8 @@ begin
   update oncue.children c set orphaned = false
   where c.orphaned and c.child_id = any (v_orphans)
     and (c.child_id = any (v_running) or not exists (
-      select from oncue.jobs j where j.id = any (array[c.child_id]) and j.parent_id = c.parent_id));
+      select from oncue.jobs j
+      where j.id = any (array[c.child_id]) and j.parent_id = c.parent_id and j.ending ->> 'status' is null));
   return coalesce(v_waiting, '{}');
 end $$;
 
@@ -569,22 +593,34 @@ declare
   v_data json[];
   v_failed uuid[];
   v_keyed uuid[];
+  v_undoing uuid[];
+  v_statuses text[];
+  v_errors json[];
 begin
   if exists (select from oncue.deps) or exists (select from oncue.children) then
     v_ids := array(select unnest(p_ids) except select unnest(oncue.lock_dependants('{}', p_ids)));
   end if;
-  select array_agg(j.id), array_agg(json_build_object('run', j.run, 'worker', j.locked_by, 'startedAt', oncue.iso_time(j.started_at)))
-    into v_started, v_data
-    from oncue.jobs j where j.id = any (v_ids) and j.started_at is not null;
+  select array_agg(j.id) filter (where j.started_at is not null),
+      array_agg(json_build_object('run', j.run, 'worker', j.locked_by, 'startedAt', oncue.iso_time(j.started_at)))
+        filter (where j.started_at is not null),
+      array_agg(j.id) filter (where j.ending is not null and j.ending ->> 'status' is null and oncue.is_last_crash(j))
+    into v_started, v_data, v_undoing
+    from oncue.jobs j where j.id = any (v_ids);
   if v_started is not null then
     perform oncue.append_event(p_now, v_started, 'run_crashed', v_data);
+  end if;
+  if v_undoing is not null then
+    select array_agg(case when j.cancel_at is null and j.replaced_by is null then 'failed' else 'cancelled' end),
+        array_agg(case when j.started_at is not null then oncue.crash_error(j.topic) end), array_agg(j.id)
+      into v_statuses, v_errors, v_undoing
+      from oncue.jobs j where j.id = any (v_undoing);
+    perform oncue.begin_undo(p_now, v_undoing, v_statuses, v_errors);
+    v_ids := array(select unnest(v_ids) except select unnest(v_undoing));
   end if;
 
   with gone as (
     delete from oncue.jobs j
-    where j.id = any (v_ids)
-      and (j.cancel_at is not null or j.replaced_by is not null
-        or j.started_at is not null and j.crashes + 1 >= j.max_retries and (j.crashes > 0 or j.max_retries = 0))
+    where j.id = any (v_ids) and oncue.is_last_crash(j)
     returning j.*,
       (case when j.cancel_at is null and j.replaced_by is null then 'failed' else 'cancelled' end)::oncue."Status" as new_status
   ), kept as (
@@ -594,7 +630,7 @@ begin
     select
        id, run, queue, topic, payload, priority, nullif(run_at, created), created, retries, max_retries, timeout_ms, retry, unique_key, unique_scope, concurrency_key, concurrency_limit, parent_id, cursor, progress, trace, meta,
        crashes + (started_at is not null)::integer, coalesce(started_at, p_now), p_now, locked_by, new_status,
-       case when started_at is null then last_error else oncue.crash_error(topic) end,
+       case when started_at is null then last_error else oncue.crash_error(topic, ending -> 'error') end,
        case when started_at is null then fingerprint else 'WORKER_CRASHED:' || topic end
     from gone
     on conflict (id) do nothing
@@ -616,6 +652,7 @@ begin
     fingerprint = case when j.started_at is null then j.fingerprint else 'WORKER_CRASHED:' || j.topic end
   where j.id = any (v_ids);
   get diagnostics released = row_count;
+  released := released + coalesce(cardinality(v_undoing), 0);
 
   if v_failed is not null then
     perform oncue.after_finish(p_now, v_failed, false, v_keyed);
@@ -623,10 +660,12 @@ begin
   perform oncue.free_slots(p_now, v_ids);
 end $$;
 
-create function oncue.crash_error(p_topic text) returns json
+create function oncue.crash_error(p_topic text, p_ending json default null) returns json
   language sql immutable
-  return json_build_object('class', 'WorkerCrashed', 'code', 'WORKER_CRASHED', 'fingerprint', 'WORKER_CRASHED:' || p_topic,
-    'message', 'The worker that ran this job crashed or lost its lease');
+  return json_strip_nulls(json_build_object('class', 'WorkerCrashed', 'code', 'WORKER_CRASHED',
+    'fingerprint', 'WORKER_CRASHED:' || p_topic,
+    'message', 'The worker that ran this job crashed or lost its lease',
+    'causes', case when p_ending is not null then json_build_array(p_ending::jsonb - 'causes' - 'fingerprint') end));
 
 create function oncue.decide_batches(p_now timestamptz, p_ids uuid[]) returns void
   language plpgsql
@@ -678,7 +717,7 @@ declare
 begin
   select array_agg(l.id) into v_live from (
     select j.id from oncue.jobs j
-    where j.id = any (p_ids) and j.status = 'pending' and j.waits is null
+    where j.id = any (p_ids) and j.status = 'pending' and j.waits is null and j.ending is null
       and (p_as_of is null or j.created <= p_as_of and not oncue.requeued_since(j, p_as_of))
       and not exists (select from oncue.deps d where d.parent_id = any (array[j.id]))
       and not oncue.has_live_parent(j.id) and not oncue.is_awaited(j.id)
@@ -718,7 +757,7 @@ begin
         or oncue.is_awaited(i.id)
         then 'HAS_DEPENDANTS'
       when exists (
-          select from oncue.jobs j where j.id = any (array[i.id]) and j.status = 'pending' and j.waits is null
+          select from oncue.jobs j where j.id = any (array[i.id]) and j.status = 'pending' and j.waits is null and j.ending is null
             and (j.created > p_as_of or oncue.requeued_since(j, p_as_of)))
         or exists (
           select from oncue.history h where h.id = any (array[i.id]) and h.status::text = 'failed' and h.finished_at > p_as_of)
@@ -802,9 +841,10 @@ declare
   v_ended uuid[];
   v_replacing uuid[];
   v_runs uuid[];
+  v_undoing uuid[];
 begin
   with gone as (
-    delete from oncue.jobs j where j.id = any (p_ids) and j.status in ('blocked', 'pending')
+    delete from oncue.jobs j where j.id = any (p_ids) and j.status in ('blocked', 'pending') and j.ending is null
     returning j.*
   ), kept as (
     insert into oncue.history
@@ -823,6 +863,14 @@ begin
     from gone where id in (select k.id from kept k) group by queue, topic
   )
   select array_agg(id) into v_ended from gone;
+  if coalesce(cardinality(v_ended), 0) < cardinality(p_ids) then
+    select array_agg(j.id) into v_undoing from oncue.jobs j
+      where j.id = any (p_ids) and j.status in ('blocked', 'pending') and j.ending is not null and j.ending ->> 'status' is null;
+    if v_undoing is not null then
+      perform oncue.begin_undo(p_now, v_undoing, array_fill(p_status::text, array[cardinality(v_undoing)]),
+        array_fill(p_error, array[cardinality(v_undoing)]));
+    end if;
+  end if;
   -- A job that waited for the run that it replaces gives the key back to that run, which holds it until it ends.
   select array_agg(d.job_id), array_agg(j.id) into v_replacing, v_runs
     from oncue.deps d join oncue.jobs j on j.id = any (array[d.parent_id]) and j.replaced_by = d.job_id
@@ -924,11 +972,11 @@ begin
         v_status := null;
         if v."onConflict" = 'replace' then
           -- Locked by take_key, unless it has ended.
-          select j.status, j.waits is not null into v_status, v_waits from oncue.jobs j where j.id = v_key.job_id;
+          select j.status, j.waits is not null or j.ending is not null into v_status, v_waits from oncue.jobs j where j.id = v_key.job_id;
           if v_waits and v_status <> 'processing' then
-            raise exception 'Job % holds this unique key, and is suspended: it cannot be replaced', v_key.job_id
+            raise exception 'Job % holds this unique key, and is suspended or has something to undo: it cannot be replaced', v_key.job_id
               using errcode = 'OC001', detail = 'UNIQUE_KEY_LIVE',
-              hint = 'It has run and waits for something: signal it, cancel it, or use its id.';
+              hint = 'It has run: let it go on, cancel it, or use its id.';
           end if;
         end if;
 
@@ -951,7 +999,8 @@ begin
         update oncue.keys k set job_id = v.id, until = v_now + v."uniqueMs" * interval '1 millisecond'
           where k.topic = v_key.topic and k.key = v_key.key;
         if v_status = 'processing' then
-          update oncue.jobs j set replaced_by = v.id, updated = v_now where j.id = v_key.job_id;
+          update oncue.jobs j set replaced_by = v.id, updated = v_now
+            where j.id = v_key.job_id and j.ending ->> 'status' is null;
           perform oncue.append_event(v_now, array[v_key.job_id], 'replaced', array[json_build_object('jobId', v.id)]);
           if v."ifRunning" = 'wait' then
             v_runs := v_key.job_id;
@@ -1181,10 +1230,29 @@ create function oncue.forget_undecided(p_ids uuid[]) returns void
   set plan_cache_mode = force_generic_plan
   set jit = off
 as $$
+declare
+  v_ids uuid[];
 begin
   delete from oncue.outcomes o
   where o.job_id = any (p_ids)
-    and (o.kind in ('step_failed', 'timeout', 'wait', 'children') or o.kind = 'timer' and o.key like 'retry:%');
+    and (o.kind in ('step_failed', 'timeout', 'wait', 'children')
+      or o.kind = 'timer' and (o.key like 'retry:%' or o.key like 'undo_retry:%'));
+  v_ids := array(select distinct o.job_id from oncue.outcomes o where o.job_id = any (p_ids) and o.kind = 'undone');
+  if v_ids <> '{}' then
+    delete from oncue.outcomes o
+    where o.job_id = any (v_ids) and o.kind <> 'signal' and o.seq > coalesce((
+      select max(u.seq) from oncue.outcomes u
+      where u.job_id = o.job_id and u.kind = 'undo' and not exists (
+        select from oncue.outcomes d where d.job_id = u.job_id and d.key = 'undone:' || substr(u.key, 6))), 0);
+    -- Their spawns are made again.
+    delete from oncue.children c
+    where c.parent_id = any (v_ids) and not exists (
+      select from oncue.outcomes o, json_object_keys(o.data) as k(key)
+      where o.job_id = c.parent_id and o.kind = 'spawn' and k.key = c.key);
+  end if;
+  update oncue.jobs j set ending = '{}'
+  where j.id = any (p_ids) and j.ending is null
+    and exists (select from oncue.outcomes o where o.job_id = j.id and o.kind = 'undo');
 end $$;
 
 create function oncue.free_overdue(p_now timestamptz, p_slot oncue.slots, p_crash boolean) returns boolean
@@ -1434,6 +1502,15 @@ create function oncue.is_awaited(p_id uuid) returns boolean
     join oncue.flow_jobs w on w.flow_id = f.flow_id and w.after is not null and w.job_id <> f.job_id
     join oncue.jobs j on j.id = any (array[w.job_id])
     where f.job_id = p_id and f.kind in ('job', 'node'));
+
+create function oncue.is_last_crash(p_job oncue.jobs) returns boolean
+  language sql immutable
+as $$
+  select p_job.cancel_at is not null or p_job.replaced_by is not null
+    or p_job.started_at is not null and case when p_job.ending ->> 'status' is null
+      then p_job.crashes + 1 >= p_job.max_retries and (p_job.crashes > 0 or p_job.max_retries = 0)
+      else p_job.crashes + 1 >= greatest(p_job.max_retries, 3) end
+$$;
 
 create function oncue.is_untended() returns boolean
   language plpgsql
@@ -1890,6 +1967,9 @@ begin
       on conflict do nothing;
       if found then
         v_new := v_new || v_outcome.key;
+        if v_outcome.kind = 'undo' then
+          update oncue.jobs j set ending = '{}' where j.id = v_update.id and j.ending is null;
+        end if;
         if v_outcome.kind = 'timeout' and v_outcome.key like 'ask:%' then
           update oncue.asks a set closed = v_now where a.job_id = v_update.id and 'ask:' || a.name = v_outcome.key;
         end if;
@@ -2212,7 +2292,8 @@ begin
   if found then
     if v_job.run <> p_run or v_job.updated <> p_updated then
       return 'CHANGED';
-    elsif v_job.status <> 'pending' or v_job.visible_at is null or v_job.fingerprint is null then
+    elsif v_job.status <> 'pending' or v_job.visible_at is null or v_job.fingerprint is null
+        or v_job.ending ->> 'status' is not null then
       return 'INVALID_STATE';
     end if;
     -- Visible from now on, never earlier: claims that start at a low-water mark find it.
@@ -2722,6 +2803,10 @@ declare
   v_suspended record;
   v_slept uuid[];
   v_slept_runs integer[];
+  v_undoing uuid[];
+  v_undoing_runs integer[];
+  v_statuses text[];
+  v_errors json[];
 begin
   -- First, because every run that is left over below ends: also one that would be suspended, if its job was asked to stop.
   for v_suspended in
@@ -2779,7 +2864,8 @@ begin
     from json_to_recordset(p_others) as s(id uuid, run integer, kind text, "delayMs" bigint, error json, fingerprint text)
     where j.id = any (array[s.id]) and j.run = s.run and j.status = 'processing'
       and (p_worker is null or j.locked_by = p_worker)
-      and (s.kind in ('snooze', 'release') or s.kind = 'retry' and j.retries < j.max_retries)
+      and (s.kind in ('snooze', 'release') or s.kind = 'retry'
+        and j.retries < case when j.ending ->> 'status' is null then j.max_retries else greatest(j.max_retries, 3) end)
       and j.cancel_at is null and j.replaced_by is null
     returning j.id, j.run, j.queue, j.topic, s.kind
   ), counted as (
@@ -2794,9 +2880,9 @@ begin
     using json_to_recordset(p_others) as s(id uuid, run integer, kind text, error json, fingerprint text)
     -- The rest: runs that end their job, and those that would continue but were asked to stop, or whose job was replaced.
     where j.id = any (array[s.id]) and j.run = s.run and j.status = 'processing'
-      and (p_worker is null or j.locked_by = p_worker)
+      and (p_worker is null or j.locked_by = p_worker) and (j.ending is null or j.ending ->> 'status' is not null)
     returning j.*,
-      (case when s.kind = 'fail' or s.kind = 'retry' and j.cancel_at is null and j.replaced_by is null
+      (case when s.kind = 'undone' then coalesce(j.ending ->> 'status', 'failed') when s.kind = 'fail' or s.kind = 'retry' and j.cancel_at is null and j.replaced_by is null
         then 'failed' else 'cancelled' end)::oncue."Status" as new_status,
       s.kind, s.error, s.fingerprint as new_fingerprint
   ), kept as (
@@ -2805,8 +2891,9 @@ begin
        crashes, started_at, finished_at, locked_by, status, last_error, fingerprint)
     select
        id, run, queue, topic, payload, priority, nullif(run_at, created), created, retries, max_retries, timeout_ms, retry, unique_key, unique_scope, concurrency_key, concurrency_limit, parent_id, cursor, progress, trace, meta,
-       crashes, coalesce(started_at, p_now), p_now, locked_by, new_status, coalesce(error, last_error),
-       coalesce(new_fingerprint, fingerprint)
+       crashes, coalesce(started_at, p_now), p_now, locked_by, new_status,
+       case when kind = 'undone' and ending is not null then ending -> 'error' else coalesce(error, last_error) end,
+       case when kind = 'undone' and ending is not null then ending ->> 'fingerprint' else coalesce(new_fingerprint, fingerprint) end
     from ended
     on conflict (id) do nothing
     returning id
@@ -2820,7 +2907,7 @@ begin
     from ended where id in (select k.id from kept k) group by queue, topic
   )
   select array_agg(e.id), v_runs || array_agg(e.run), array_agg(e.id) filter (where e.unique_key is not null),
-      array_agg(e.id) filter (where e.new_status = 'cancelled' and e.kind <> 'cancel')
+      array_agg(e.id) filter (where e.new_status = 'cancelled' and e.kind not in ('cancel', 'undone'))
     into v_ended, v_runs, v_keyed, v_cancelled from ended e;
 
   if v_ids is not null then
@@ -2838,6 +2925,25 @@ begin
   if v_back is not null then
     perform oncue.free_slots(p_now, v_back);
   end if;
+  if coalesce(cardinality(v_back || v_ended), 0) < json_array_length(p_others) then
+    select array_agg(u.id), array_agg(u.run), array_agg(u.status), array_agg(u.error)
+      into v_undoing, v_undoing_runs, v_statuses, v_errors
+      from (
+        select j.id, j.run, s.error,
+          case when s.kind in ('fail', 'undone') or s.kind = 'retry' and j.cancel_at is null and j.replaced_by is null
+            then 'failed' else 'cancelled' end as status
+        from json_to_recordset(p_others) as s(id uuid, run integer, kind text, error json)
+        join oncue.jobs j on j.id = any (array[s.id]) and j.run = s.run and j.status = 'processing'
+        where (p_worker is null or j.locked_by = p_worker)
+        for update of j
+      ) u;
+    if v_undoing is not null then
+      perform oncue.begin_undo(p_now, v_undoing, v_statuses, v_errors);
+      perform oncue.free_slots(p_now, v_undoing);
+      v_ended := v_ended || v_undoing;
+      v_runs := v_runs || v_undoing_runs;
+    end if;
+  end if;
 
   return query
   select 's'::"char", s.id, s.run from json_to_recordset(p_others) as s(id uuid, run integer)
@@ -2845,6 +2951,9 @@ begin
   if v_cancelled is not null then
     return query
     select 'x'::"char", d.id, d.run from unnest(v_back || v_ended, v_runs) as d(id, run) where d.id = any (v_cancelled);
+  end if;
+  if v_undoing is not null then
+    return query select 'u'::"char", u.id, u.run from unnest(v_undoing, v_undoing_runs) as u(id, run);
   end if;
 end $$;
 
@@ -2913,7 +3022,7 @@ begin
     returning
       -- A payload that is null is no field at all, so it is the last one.
       concat_ws(E'\x1f', j.id, j.run, j.queue, j.topic, j.priority, coalesce(nullif(j.run_at, j.visible_at)::text, ''), j.visible_at, coalesce(nullif(j.created, j.visible_at)::text, ''), j.retries, j.max_retries, j.crashes, j.timeout_ms,
-        case when num_nonnulls(j.retry, j.unique_key, j.concurrency_key, j.parent_id, j.waits, j.cursor, j.trace, j.meta) > 0 then json_build_object('retry', j.retry, 'uniqueKey', j.unique_key, 'concurrencyKey', j.concurrency_key, 'parentId', j.parent_id, 'waits', j.waits, 'cursor', j.cursor, 'trace', j.trace, 'meta', j.meta)::text else '' end,
+        case when num_nonnulls(j.retry, j.unique_key, j.concurrency_key, j.parent_id, j.waits, j.ending, j.cursor, j.trace, j.meta) > 0 then json_build_object('retry', j.retry, 'uniqueKey', j.unique_key, 'concurrencyKey', j.concurrency_key, 'parentId', j.parent_id, 'waits', j.waits, 'ending', j.ending, 'cursor', j.cursor, 'trace', j.trace, 'meta', j.meta)::text else '' end,
         j.payload) as job,
       case when j.payload is null then j.id end as big
   )

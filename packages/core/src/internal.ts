@@ -23,7 +23,13 @@ export {
 } from './job/names.ts'
 export { checkRequest, makeJob, prepareOwnJob, readPolicy, type TopicPolicy } from './job/prepare.ts'
 export { ASK_ROLES, type AskRole, assertQuestion } from './job/question.ts'
-export { crashVerdict, decideRetry, isRetriedKind, retryOptionsSchema } from './job/retry.ts'
+export {
+  crashVerdict,
+  decideRetry,
+  isRetriedKind,
+  retriesOfUndoing,
+  retryOptionsSchema,
+} from './job/retry.ts'
 export { acceptsAnything } from './job/schema.ts'
 export { checkSignal, encodeAnswer, encodeSignal, signalSchema } from './job/signal.ts'
 export { canAct, canTransition, TRANSITIONS } from './job/states.ts'

@@ -145,6 +145,8 @@ export const JOB_COLUMNS = {
   replaced_by: { type: 'uuid', only: 'jobs', in: [] },
   // Null in every job that its last run did not suspend.
   waits: { type: 'json', only: 'jobs', in: ['extras', 'list'] },
+  // Null in every job that has registered no undo.
+  ending: { type: 'json', only: 'jobs', in: ['extras', 'list'] },
   cursor: { type: 'json', in: ['extras', 'history', 'requeue', 'list'] },
   progress: { type: 'json', in: ['history', 'requeue', 'list'] },
   last_error: { type: 'json', in: ['requeue', 'list'] },

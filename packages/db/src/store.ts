@@ -1,4 +1,4 @@
-import type { Job, JobError, JobId, NewJob } from '@oncue/core'
+import type { Job, JobEnding, JobError, JobId, NewJob } from '@oncue/core'
 import type {
   ActionReport,
   Explanation,
@@ -143,9 +143,12 @@ export interface Store {
    * FINISHED, THROTTLED (due, but waits for a slot of its concurrency key), SUSPENDED.
    */
   runNow(target: Target, options?: ActionOptions): Promise<ActionReport>
-  /** Ends waiting jobs. Running ones are asked to stop, with their next heartbeat. */
+  /**
+   * Ends waiting jobs. Running ones are asked to stop, with their next heartbeat. One with registered undos is undone before
+   * it ends; one that is being undone is skipped: UNDOING.
+   */
   cancel(target: Target, options?: ActionOptions): Promise<ActionReport>
-  /** Pending or failed jobs only, none that others wait for, and none that is suspended. */
+  /** Pending or failed jobs only, none that others wait for, and none that is suspended or has registered undos. */
   delete(target: Target, options?: ActionOptions): Promise<ActionReport>
 
   /**
@@ -307,7 +310,15 @@ export type ClaimRequest = {
   readonly thorough?: boolean | undefined
 }
 
-export type ClaimedJob = Readonly<Pick<Job, FieldIn<'claim' | 'extras'>>>
+export type ClaimedJob = Readonly<Omit<Pick<Job, FieldIn<'claim' | 'extras'>>, 'ending'>> & {
+  readonly ending: StoredEnding | null
+}
+
+/** Without a status: the job has registered undos. Otherwise it is being undone, and must end so. */
+export type StoredEnding = Partial<JobEnding> & {
+  readonly error?: JobError | undefined
+  readonly fingerprint?: string | undefined
+}
 
 export type Claimed = {
   readonly jobs: ClaimedJob[]
@@ -338,6 +349,8 @@ export type Settlement = RunRef &
         readonly waits: readonly SuspendedWait[]
         readonly progressed: boolean
       }
+    /** All undos of a job that is being undone have run: it ends as it had to. */
+    | { readonly kind: 'undone' }
   )
 
 export type Settled = {
@@ -345,6 +358,8 @@ export type Settled = {
   readonly stale: RunRef[]
   /** Runs whose job would have continued and is cancelled instead: it was asked to stop, or replaced. */
   readonly cancelled?: RunRef[] | undefined
+  /** Runs whose job has ended badly with registered undos: it is put back, and its next run undoes it. */
+  readonly undoing?: RunRef[] | undefined
   /**
    * Entries that the database refused. Their jobs are failed with `error`; without one not even that could be
    * written, and the job is freed when its lease expires.

@@ -67,7 +67,8 @@ class Life {
   }
 
   next(): Action {
-    const pick = this.#random(100)
+    const pick = this.#random(108)
+    if (pick >= 100) return this.#recordUndo()
     if (pick < 30) return this.#enqueue()
     if (pick < 50) return this.#claim()
     if (pick < 72) return this.#settle()
@@ -162,8 +163,9 @@ class Life {
     return {
       name: `settle ${JSON.stringify(settlements)}`,
       act: async (store) => {
-        const { stale, cancelled = [], refused } = await store.settle(settlements)
-        return { stale: stale.toSorted(byId), cancelled: cancelled.toSorted(byId), refused }
+        const { stale, cancelled = [], undoing = [], refused } = await store.settle(settlements)
+        const [a, b, c] = [stale, cancelled, undoing].map((runs) => runs.toSorted(byId))
+        return { stale: a, cancelled: b, undoing: c, refused }
       },
     }
   }
@@ -178,6 +180,7 @@ class Life {
       { id, run, kind: 'snooze', delayMs },
       { id, run, kind: 'release', interrupted: delayMs > 0 },
       { id, run, kind: 'cancel' },
+      { id, run, kind: 'undone' },
     ])
   }
 
@@ -208,6 +211,20 @@ class Life {
     return {
       name: 'record progress',
       act: async (store) => ({ stale: (await store.recordProgress(updates)).stale.toSorted(byId) }),
+    }
+  }
+
+  #recordUndo(): Action {
+    const undo = this.#one(['refund', 'unbook'])
+    const kind = this.#one(['undo', 'undo', 'undone'] as const)
+    const outcomes = [
+      { key: `step:${undo}`, kind: 'step' as const, data: '{}' },
+      { key: `${kind}:${undo}`, kind },
+    ]
+    const runs = this.#runs.map((run) => ({ ...run, after: 0, outcomes }))
+    return {
+      name: `record ${kind} ${undo}`,
+      act: async (store) => ({ stale: (await store.durable.record(runs)).stale.toSorted(byId) }),
     }
   }
 
@@ -344,6 +361,10 @@ const TABLES: Record<string, { columns: string[]; times: string[] }> = {
       'replaced_by',
       'cast(progress as text)',
       'cast(cursor as text)',
+      `ending ->> 'status'`,
+      `ending ->> 'since'`,
+      `ending ->> 'fingerprint'`,
+      `last_error ->> 'message'`,
     ],
     times: ['run_at', 'visible_at', 'locked_until', 'started_at', 'cancel_at'],
   },
@@ -359,10 +380,12 @@ const TABLES: Record<string, { columns: string[]; times: string[] }> = {
       'unique_scope',
       'cast(progress as text)',
       'cast(cursor as text)',
+      `last_error ->> 'message'`,
     ],
     times: ['run_at', 'started_at', 'finished_at'],
   },
   keys: { columns: ['topic', 'key', 'job_id'], times: ['until'] },
+  outcomes: { columns: ['job_id', 'key', 'seq', 'kind'], times: ['created'] },
   deps: { columns: ['job_id', 'parent_id', 'policy'], times: [] },
   events: { columns: ['job_id', 'version', 'type'], times: ['created'] },
   slots: { columns: ['key', 'max_running', 'rate_count', 'rate_ms'], times: [] },

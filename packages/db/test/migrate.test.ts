@@ -209,7 +209,7 @@ describe.each(dialects)('migrations on $dialect', ({ dialect, create }) => {
     }
   })
 
-  test('that are rolled back below durable jobs make suspended ones due, and no others', async () => {
+  test('that are rolled back below durable jobs make suspended ones due, and none that is being undone', async () => {
     const store = await openStore(database.url, { migrate: true })
     const worker = randomUUID()
     const waits = [
@@ -223,6 +223,12 @@ describe.each(dialects)('migrations on $dialect', ({ dialect, create }) => {
       await store.settle([{ id, run: 1, kind: 'suspend', waits: [wait], progressed: true }])
       suspended.push(id)
     }
+    const [undone = ''] = await store.enqueue([prepareJob('mail', {})])
+    await store.claim({ worker, queues: ['default'], limit: 1, start: 1, leaseMs: 30_000 })
+    const outcomes = [{ key: 'undo:refund', kind: 'undo' }] as const
+    await store.durable.record([{ id: undone, run: 1, after: 0, outcomes }])
+    await store.settle([{ id: undone, run: 1, kind: 'cancel' }])
+    expect(await store.get(undone)).toMatchObject({ status: 'pending', ending: { status: 'cancelled' } })
     await store.enqueue([prepareJob('mail', {}, { delay: 86_400_000 })])
     await store.enqueue([prepareJob('mail', {}, { after: suspended.slice(0, 1) })])
     await store.close()

@@ -1,4 +1,4 @@
--- Cancels waiting jobs, and asks running ones to stop. Skips locked ones: they are being claimed or settled at this
+-- Cancels waiting jobs, and asks running ones to stop. One that is being undone stays as it is (reason UNDOING). Skips locked ones: they are being claimed or settled at this
 -- moment, and the caller retries them (reason BUSY).
 create function oncue.cancel(p_now timestamptz, p_ids uuid[], p_as_of timestamptz, p_by text)
   returns table (reason text, count integer, busy uuid[])
@@ -19,6 +19,7 @@ begin
       select j.id, j.status from oncue.jobs j
       where j.id = any (p_ids)
         and (p_as_of is null or j.created <= p_as_of and not oncue.requeued_since(j, p_as_of))
+        and j.ending ->> 'status' is null
       for update skip locked
     ) l;
   if v_waiting is not null then
@@ -37,6 +38,7 @@ begin
       when exists (
           select from oncue.jobs j where j.id = any (array[i.id])
             and (j.created > p_as_of or oncue.requeued_since(j, p_as_of))) then 'CHANGED'
+      when exists (select from oncue.jobs j where j.id = any (array[i.id]) and j.ending ->> 'status' is not null) then 'UNDOING'
       when exists (select from oncue.jobs j where j.id = any (array[i.id])) then 'BUSY'
       else 'JOB_NOT_FOUND' end as reason
     from unnest(p_ids) as i(id) where i.id <> all (v_locked)

@@ -26,6 +26,7 @@ begin
       -- Not a job of someone else that the parent found by a unique key.
       where j.id = any (v_orphans) and exists (
         select from oncue.children c where c.child_id = j.id and c.parent_id = j.parent_id and c.orphaned)
+        and j.ending ->> 'status' is null
       for update skip locked
     ) l;
   if v_running is not null then
@@ -39,6 +40,7 @@ begin
   update oncue.children c set orphaned = false
   where c.orphaned and c.child_id = any (v_orphans)
     and (c.child_id = any (v_running) or not exists (
-      select from oncue.jobs j where j.id = any (array[c.child_id]) and j.parent_id = c.parent_id));
+      select from oncue.jobs j
+      where j.id = any (array[c.child_id]) and j.parent_id = c.parent_id and j.ending ->> 'status' is null));
   return coalesce(v_waiting, '{}');
 end $$;

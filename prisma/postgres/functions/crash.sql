@@ -10,22 +10,34 @@ declare
   v_data json[];
   v_failed uuid[];
   v_keyed uuid[];
+  v_undoing uuid[];
+  v_statuses text[];
+  v_errors json[];
 begin
   if exists (select from oncue.deps) or exists (select from oncue.children) then
     v_ids := array(select unnest(p_ids) except select unnest(oncue.lock_dependants('{}', p_ids)));
   end if;
-  select array_agg(j.id), array_agg(json_build_object('run', j.run, 'worker', j.locked_by, 'startedAt', oncue.iso_time(j.started_at)))
-    into v_started, v_data
-    from oncue.jobs j where j.id = any (v_ids) and j.started_at is not null;
+  select array_agg(j.id) filter (where j.started_at is not null),
+      array_agg(json_build_object('run', j.run, 'worker', j.locked_by, 'startedAt', oncue.iso_time(j.started_at)))
+        filter (where j.started_at is not null),
+      array_agg(j.id) filter (where j.ending is not null and j.ending ->> 'status' is null and oncue.is_last_crash(j))
+    into v_started, v_data, v_undoing
+    from oncue.jobs j where j.id = any (v_ids);
   if v_started is not null then
     perform oncue.append_event(p_now, v_started, 'run_crashed', v_data);
+  end if;
+  if v_undoing is not null then
+    select array_agg(case when j.cancel_at is null and j.replaced_by is null then 'failed' else 'cancelled' end),
+        array_agg(case when j.started_at is not null then oncue.crash_error(j.topic) end), array_agg(j.id)
+      into v_statuses, v_errors, v_undoing
+      from oncue.jobs j where j.id = any (v_undoing);
+    perform oncue.begin_undo(p_now, v_undoing, v_statuses, v_errors);
+    v_ids := array(select unnest(v_ids) except select unnest(v_undoing));
   end if;
 
   with gone as (
     delete from oncue.jobs j
-    where j.id = any (v_ids)
-      and (j.cancel_at is not null or j.replaced_by is not null
-        or j.started_at is not null and j.crashes + 1 >= j.max_retries and (j.crashes > 0 or j.max_retries = 0))
+    where j.id = any (v_ids) and oncue.is_last_crash(j)
     returning j.*,
       (case when j.cancel_at is null and j.replaced_by is null then 'failed' else 'cancelled' end)::oncue."Status" as new_status
   ), kept as (
@@ -35,7 +47,7 @@ begin
     select
        {{history_values}},
        crashes + (started_at is not null)::integer, coalesce(started_at, p_now), p_now, locked_by, new_status,
-       case when started_at is null then last_error else oncue.crash_error(topic) end,
+       case when started_at is null then last_error else oncue.crash_error(topic, ending -> 'error') end,
        case when started_at is null then fingerprint else 'WORKER_CRASHED:' || topic end
     from gone
     on conflict (id) do nothing
@@ -57,6 +69,7 @@ begin
     fingerprint = case when j.started_at is null then j.fingerprint else 'WORKER_CRASHED:' || j.topic end
   where j.id = any (v_ids);
   get diagnostics released = row_count;
+  released := released + coalesce(cardinality(v_undoing), 0);
 
   if v_failed is not null then
     perform oncue.after_finish(p_now, v_failed, false, v_keyed);

@@ -10,7 +10,7 @@ declare
 begin
   select array_agg(l.id) into v_live from (
     select j.id from oncue.jobs j
-    where j.id = any (p_ids) and j.status = 'pending' and j.waits is null
+    where j.id = any (p_ids) and j.status = 'pending' and j.waits is null and j.ending is null
       and (p_as_of is null or j.created <= p_as_of and not oncue.requeued_since(j, p_as_of))
       and not exists (select from oncue.deps d where d.parent_id = any (array[j.id]))
       and not oncue.has_live_parent(j.id) and not oncue.is_awaited(j.id)
@@ -50,7 +50,7 @@ begin
         or oncue.is_awaited(i.id)
         then 'HAS_DEPENDANTS'
       when exists (
-          select from oncue.jobs j where j.id = any (array[i.id]) and j.status = 'pending' and j.waits is null
+          select from oncue.jobs j where j.id = any (array[i.id]) and j.status = 'pending' and j.waits is null and j.ending is null
             and (j.created > p_as_of or oncue.requeued_since(j, p_as_of)))
         or exists (
           select from oncue.history h where h.id = any (array[i.id]) and h.status::text = 'failed' and h.finished_at > p_as_of)

@@ -1,5 +1,5 @@
 -- Ends jobs that are not running (blocked or pending), which the caller has locked, and returns
--- which. The caller handles their dependants.
+-- which. The caller handles their dependants. Those that have registered undos are undone first, and are not returned.
 create function oncue.end_rows(p_now timestamptz, p_ids uuid[], p_status oncue."Status", p_error json) returns uuid[]
   language plpgsql
 as $$
@@ -7,9 +7,10 @@ declare
   v_ended uuid[];
   v_replacing uuid[];
   v_runs uuid[];
+  v_undoing uuid[];
 begin
   with gone as (
-    delete from oncue.jobs j where j.id = any (p_ids) and j.status in ('blocked', 'pending')
+    delete from oncue.jobs j where j.id = any (p_ids) and j.status in ('blocked', 'pending') and j.ending is null
     returning j.*
   ), kept as (
     insert into oncue.history
@@ -28,6 +29,14 @@ begin
     from gone where id in (select k.id from kept k) group by queue, topic
   )
   select array_agg(id) into v_ended from gone;
+  if coalesce(cardinality(v_ended), 0) < cardinality(p_ids) then
+    select array_agg(j.id) into v_undoing from oncue.jobs j
+      where j.id = any (p_ids) and j.status in ('blocked', 'pending') and j.ending is not null and j.ending ->> 'status' is null;
+    if v_undoing is not null then
+      perform oncue.begin_undo(p_now, v_undoing, array_fill(p_status::text, array[cardinality(v_undoing)]),
+        array_fill(p_error, array[cardinality(v_undoing)]));
+    end if;
+  end if;
   -- A job that waited for the run that it replaces gives the key back to that run, which holds it until it ends.
   select array_agg(d.job_id), array_agg(j.id) into v_replacing, v_runs
     from oncue.deps d join oncue.jobs j on j.id = any (array[d.parent_id]) and j.replaced_by = d.job_id

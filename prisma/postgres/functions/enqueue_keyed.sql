@@ -86,11 +86,11 @@ begin
         v_status := null;
         if v."onConflict" = 'replace' then
           -- Locked by take_key, unless it has ended.
-          select j.status, j.waits is not null into v_status, v_waits from oncue.jobs j where j.id = v_key.job_id;
+          select j.status, j.waits is not null or j.ending is not null into v_status, v_waits from oncue.jobs j where j.id = v_key.job_id;
           if v_waits and v_status <> 'processing' then
-            raise exception 'Job % holds this unique key, and is suspended: it cannot be replaced', v_key.job_id
+            raise exception 'Job % holds this unique key, and is suspended or has something to undo: it cannot be replaced', v_key.job_id
               using errcode = 'OC001', detail = 'UNIQUE_KEY_LIVE',
-              hint = 'It has run and waits for something: signal it, cancel it, or use its id.';
+              hint = 'It has run: let it go on, cancel it, or use its id.';
           end if;
         end if;
 
@@ -113,7 +113,8 @@ begin
         update oncue.keys k set job_id = v.id, until = v_now + v."uniqueMs" * interval '1 millisecond'
           where k.topic = v_key.topic and k.key = v_key.key;
         if v_status = 'processing' then
-          update oncue.jobs j set replaced_by = v.id, updated = v_now where j.id = v_key.job_id;
+          update oncue.jobs j set replaced_by = v.id, updated = v_now
+            where j.id = v_key.job_id and j.ending ->> 'status' is null;
           perform oncue.append_event(v_now, array[v_key.job_id], 'replaced', array[json_build_object('jobId', v.id)]);
           if v."ifRunning" = 'wait' then
             v_runs := v_key.job_id;

@@ -1,7 +1,8 @@
 -- Records what later runs of jobs may rely on. p_updates is a JSON array, sorted by id, of
 -- {id, run, after, outcomes: [{key, kind, data, dueAt, signal, seen, children}]}: the first record of a key stands. One with `dueAt`
 -- is recorded if that moment has come, one with `signal` if none of that name came after `seen`: a delivered signal
--- precedes a timeout; one with `children` if these have all ended. An `ask` is no outcome: it opens a question. Returns, of each run, what was recorded after `after`, in that order, without the data that this call
+-- precedes a timeout; one with `children` if these have all ended. An `ask` is no outcome: it opens a question. An `undo` marks the job as one
+-- that is undone if it ends badly. Returns, of each run, what was recorded after `after`, in that order, without the data that this call
 -- recorded; of a run that the caller no longer owns a row without `seq`.
 --
 -- Row by row: see record_progress.
@@ -60,6 +61,9 @@ begin
       on conflict do nothing;
       if found then
         v_new := v_new || v_outcome.key;
+        if v_outcome.kind = 'undo' then
+          update oncue.jobs j set ending = '{}' where j.id = v_update.id and j.ending is null;
+        end if;
         if v_outcome.kind = 'timeout' and v_outcome.key like 'ask:%' then
           update oncue.asks a set closed = v_now where a.job_id = v_update.id and 'ask:' || a.name = v_outcome.key;
         end if;

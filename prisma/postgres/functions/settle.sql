@@ -2,9 +2,9 @@
 -- lost commits, the run number of a lost claim is issued again. Completions come as arrays sorted by id,
 -- because they are the most frequent, and a row finds its index in them by bisection (width_bucket); all other
 -- outcomes as one JSON array of
--- {id, run, kind: retry | fail | snooze | release | cancel, delayMs, error, fingerprint}.
+-- {id, run, kind: retry | fail | snooze | release | cancel | suspend | undone, delayMs, error, fingerprint}.
 -- p_big_* are results over the inline limit. Returns a row of kind 's' for each stale entry, and one of kind 'x'
--- for each run whose job would have continued and is cancelled.
+-- for each run whose job would have continued and is cancelled, and of kind 'u' for each whose job is undone before it ends.
 create function oncue.settle(
   p_now timestamptz, p_ids uuid[], p_runs integer[], p_results json[], p_others json,
   p_big_ids uuid[], p_big_runs integer[], p_big_data json[], p_worker uuid default null

@@ -1,5 +1,6 @@
--- The outcomes that are not a completion. Returns the stale ones ('s'), and those whose job would have continued and is
--- cancelled ('x'): it was asked to stop, or replaced.
+-- The outcomes that are not a completion. Returns the stale ones ('s'), those whose job would have continued and is
+-- cancelled ('x'): it was asked to stop, or replaced; and those whose job has registered undos, and is undone before it
+-- ends ('u').
 create function oncue.settle_others(p_now timestamptz, p_others json, p_worker uuid)
   returns table (kind "char", id uuid, run integer)
   language plpgsql
@@ -20,6 +21,10 @@ declare
   v_suspended record;
   v_slept uuid[];
   v_slept_runs integer[];
+  v_undoing uuid[];
+  v_undoing_runs integer[];
+  v_statuses text[];
+  v_errors json[];
 begin
   -- First, because every run that is left over below ends: also one that would be suspended, if its job was asked to stop.
   for v_suspended in
@@ -77,7 +82,8 @@ begin
     from json_to_recordset(p_others) as s(id uuid, run integer, kind text, "delayMs" bigint, error json, fingerprint text)
     where j.id = any (array[s.id]) and j.run = s.run and j.status = 'processing'
       and (p_worker is null or j.locked_by = p_worker)
-      and (s.kind in ('snooze', 'release') or s.kind = 'retry' and j.retries < j.max_retries)
+      and (s.kind in ('snooze', 'release') or s.kind = 'retry'
+        and j.retries < case when j.ending ->> 'status' is null then j.max_retries else greatest(j.max_retries, 3) end)
       and j.cancel_at is null and j.replaced_by is null
     returning j.id, j.run, j.queue, j.topic, s.kind
   ), counted as (
@@ -92,9 +98,9 @@ begin
     using json_to_recordset(p_others) as s(id uuid, run integer, kind text, error json, fingerprint text)
     -- The rest: runs that end their job, and those that would continue but were asked to stop, or whose job was replaced.
     where j.id = any (array[s.id]) and j.run = s.run and j.status = 'processing'
-      and (p_worker is null or j.locked_by = p_worker)
+      and (p_worker is null or j.locked_by = p_worker) and (j.ending is null or j.ending ->> 'status' is not null)
     returning j.*,
-      (case when s.kind = 'fail' or s.kind = 'retry' and j.cancel_at is null and j.replaced_by is null
+      (case when s.kind = 'undone' then coalesce(j.ending ->> 'status', 'failed') when s.kind = 'fail' or s.kind = 'retry' and j.cancel_at is null and j.replaced_by is null
         then 'failed' else 'cancelled' end)::oncue."Status" as new_status,
       s.kind, s.error, s.fingerprint as new_fingerprint
   ), kept as (
@@ -103,8 +109,9 @@ begin
        crashes, started_at, finished_at, locked_by, status, last_error, fingerprint)
     select
        {{history_values}},
-       crashes, coalesce(started_at, p_now), p_now, locked_by, new_status, coalesce(error, last_error),
-       coalesce(new_fingerprint, fingerprint)
+       crashes, coalesce(started_at, p_now), p_now, locked_by, new_status,
+       case when kind = 'undone' and ending is not null then ending -> 'error' else coalesce(error, last_error) end,
+       case when kind = 'undone' and ending is not null then ending ->> 'fingerprint' else coalesce(new_fingerprint, fingerprint) end
     from ended
     on conflict (id) do nothing
     returning id
@@ -118,7 +125,7 @@ begin
     from ended where id in (select k.id from kept k) group by queue, topic
   )
   select array_agg(e.id), v_runs || array_agg(e.run), array_agg(e.id) filter (where e.unique_key is not null),
-      array_agg(e.id) filter (where e.new_status = 'cancelled' and e.kind <> 'cancel')
+      array_agg(e.id) filter (where e.new_status = 'cancelled' and e.kind not in ('cancel', 'undone'))
     into v_ended, v_runs, v_keyed, v_cancelled from ended e;
 
   if v_ids is not null then
@@ -136,6 +143,25 @@ begin
   if v_back is not null then
     perform oncue.free_slots(p_now, v_back);
   end if;
+  if coalesce(cardinality(v_back || v_ended), 0) < json_array_length(p_others) then
+    select array_agg(u.id), array_agg(u.run), array_agg(u.status), array_agg(u.error)
+      into v_undoing, v_undoing_runs, v_statuses, v_errors
+      from (
+        select j.id, j.run, s.error,
+          case when s.kind in ('fail', 'undone') or s.kind = 'retry' and j.cancel_at is null and j.replaced_by is null
+            then 'failed' else 'cancelled' end as status
+        from json_to_recordset(p_others) as s(id uuid, run integer, kind text, error json)
+        join oncue.jobs j on j.id = any (array[s.id]) and j.run = s.run and j.status = 'processing'
+        where (p_worker is null or j.locked_by = p_worker)
+        for update of j
+      ) u;
+    if v_undoing is not null then
+      perform oncue.begin_undo(p_now, v_undoing, v_statuses, v_errors);
+      perform oncue.free_slots(p_now, v_undoing);
+      v_ended := v_ended || v_undoing;
+      v_runs := v_runs || v_undoing_runs;
+    end if;
+  end if;
 
   return query
   select 's'::"char", s.id, s.run from json_to_recordset(p_others) as s(id uuid, run integer)
@@ -143,5 +169,8 @@ begin
   if v_cancelled is not null then
     return query
     select 'x'::"char", d.id, d.run from unnest(v_back || v_ended, v_runs) as d(id, run) where d.id = any (v_cancelled);
+  end if;
+  if v_undoing is not null then
+    return query select 'u'::"char", u.id, u.run from unnest(v_undoing, v_undoing_runs) as u(id, run);
   end if;
 end $$;

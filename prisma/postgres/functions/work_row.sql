@@ -5,6 +5,7 @@
 --   'p': `data` is a payload that is stored apart, of the job `id` of the next row of kind 'j'.
 --   's': the settlement of (id, run) was refused: the run no longer owned its job.
 --   'x': the job of (id, run) would have continued, and is cancelled.
+--   'u': the job of (id, run) has ended badly, and is undone first.
 --   'c': the last row of a claim. `now` is the clock; `due`, when nothing was claimed, when to claim again; `data`
 --        names the queues in which marks must not move.
 create type oncue.work_row as (

@@ -26,6 +26,13 @@ const jobWaitsSchema = z.object({
 })
 export type JobWaits = z.output<typeof jobWaitsSchema>
 
+/** How a job that is being undone will end, with its last error. */
+const jobEndingSchema = z.object({
+  since: z.string().describe('ISO 8601'),
+  status: z.enum(['failed', 'cancelled']),
+})
+export type JobEnding = Readonly<z.output<typeof jobEndingSchema>>
+
 /** A job as reads return it. Fields that do not apply are null, never absent. */
 export const jobSchema = z.object({
   id: jobIdSchema,
@@ -52,6 +59,9 @@ export const jobSchema = z.object({
   parentId: jobIdSchema.nullable(),
   depsLeft: z.int().describe('jobs it still waits for'),
   waits: jobWaitsSchema.nullable().describe('what a suspended job waits for; null: it is not suspended'),
+  ending: jobEndingSchema
+    .nullable()
+    .describe('how a job will end whose undos run or are to run; null: it is not being undone'),
   cursor: z.unknown().describe('where its handler would go on'),
   progress: z.unknown(),
   lastError: jobErrorSchema.nullable(),

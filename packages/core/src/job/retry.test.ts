@@ -91,6 +91,17 @@ describe('crashVerdict', () => {
   )
 })
 
+describe('crashVerdict of a job that is being undone', () => {
+  it.each([
+    [0, 2],
+    [3, 2],
+    [5, 4],
+  ])('with max_retries %s: forgives %s crashes', (maxRetries, forgiven) => {
+    const actions = [1, 2, 3, 4, 5].map((crashes) => crashVerdict(crashes, maxRetries, true).action)
+    expect(actions).toEqual(actions.map((_, n) => (n < forgiven ? 'retry' : 'fail')))
+  })
+})
+
 describe('retry options', () => {
   it('may set how often, when, both or neither', () => {
     expect(toRetrySettings(undefined)).toEqual({ maxRetries: undefined, retry: undefined })

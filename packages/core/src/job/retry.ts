@@ -69,6 +69,11 @@ export function isRetriedKind(error: unknown, retryOn: readonly ErrorClass[]): b
   return retryOn.some((kind) => error instanceof kind || errorClassName(error) === kind.name)
 }
 
+/** How many retries and crashes a job has while it is undone: a few even if its work must not be repeated. */
+export function retriesOfUndoing(maxRetries: number): number {
+  return Math.max(maxRetries, 3)
+}
+
 /** The outcome of a failed run. `retries` is the count before this failure. */
 export function decideRetry(retries: number, maxRetries: number): 'retry' | 'fail' {
   return retries < maxRetries ? 'retry' : 'fail'
@@ -116,9 +121,13 @@ export type CrashVerdict =
  *
  * The first crash is not charged and the job runs again at once, since most crashes are deployments and memory
  * limits, not the job's fault; unless retries are off, which means that a second run would do harm. After
- * `maxRetries` crashes the job is failed: a poison job must not kill workers for ever.
+ * `maxRetries` crashes the job is failed: a poison job must not kill workers for ever. `isUndoing`: the count is of the runs
+ * that undo the job.
  */
-export function crashVerdict(crashes: number, maxRetries: number): CrashVerdict {
-  if (crashes >= maxRetries && (crashes > 1 || maxRetries === 0)) return { action: 'fail' }
+export function crashVerdict(crashes: number, maxRetries: number, isUndoing = false): CrashVerdict {
+  const isLast = isUndoing
+    ? crashes >= retriesOfUndoing(maxRetries)
+    : crashes >= maxRetries && (crashes > 1 || maxRetries === 0)
+  if (isLast) return { action: 'fail' }
   return { action: 'retry', delayMs: crashes > 1 ? retryDelayMs(null, crashes - 1) : 0 }
 }

@@ -21,7 +21,7 @@ describe('statuses', () => {
 describe('transitions', () => {
   // This table has every pair of a status and an allowed transition; any other is refused.
   const allowed: Record<(typeof JOB_STATUSES)[number], TransitionName[]> = {
-    blocked: ['release_dependant', 'stop', 'resume', 'cancel'],
+    blocked: ['release_dependant', 'stop', 'resume', 'undo', 'cancel'],
     pending: ['claim', 'cancel'],
     processing: [
       'complete',
@@ -32,6 +32,7 @@ describe('transitions', () => {
       'release',
       'suspend',
       'suspend_until',
+      'undo',
       'cancel',
     ],
     completed: ['requeue'],
@@ -58,6 +59,7 @@ describe('transitions', () => {
       suspend: 'blocked',
       suspend_until: 'pending',
       resume: 'pending',
+      undo: 'pending',
       cancel: 'cancelled',
       requeue: 'pending',
     })

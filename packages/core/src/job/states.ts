@@ -58,6 +58,8 @@ export const TRANSITIONS = {
   suspend_until: { from: ['processing'], to: 'pending' },
   /** A signal came for which it was suspended. */
   resume: { from: ['blocked'], to: 'pending' },
+  /** It has ended badly and has registered undos: its next run undoes it, and ends it. */
+  undo: { from: ['blocked', 'processing'], to: 'pending' },
   cancel: { from: LIVE_STATUSES, to: 'cancelled' },
   requeue: { from: FINISHED_STATUSES, to: 'pending' },
 } as const satisfies Record<string, Transition>

@@ -154,6 +154,7 @@ export const waitReasonSchema = z.object({
     'scheduled',
     'back_off',
     'suspended',
+    'undoing',
     'paused',
     'no_worker',
     'unknown_topic',
@@ -263,7 +264,7 @@ export const actionReportSchema = z.object({
   done: z.int(),
   /**
    * Reason → how many: INVALID_STATE, JOB_NOT_FOUND, UNIQUE_KEY_LIVE, HAS_DEPENDANTS, PARENT_LIVE, CHANGED, BUSY; of a run now also
-   * ALREADY_DUE, RUNNING, BLOCKED, FINISHED, THROTTLED, SUSPENDED.
+   * ALREADY_DUE, RUNNING, BLOCKED, FINISHED, THROTTLED, SUSPENDED; of a cancel also UNDOING.
    */
   skipped: z.record(z.string(), z.int()).describe('reason → how many'),
 })

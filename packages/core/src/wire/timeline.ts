@@ -9,13 +9,14 @@ import { maskedSchema } from './jobs.ts'
  * - `signal`: was delivered, with its `data`
  * - `asked`, `answer`, `refused`: a question, its answer, and an answer that did not fit
  * - `spawned`: jobs were made, `data.jobs`; `children`: those that a wait was for have ended, `data.failed` not completed
+ * - `undo`, `undone`: an undo was registered; it has run
  * - `timeout`: a wait ended without a signal or an answer
  * - `event`: of the job's stream; `name` is its type
  * - `waiting`: what a suspended job waits for now
  */
 const KINDS = [
   ...(['created', 'step', 'step_failed', 'slept', 'signal', 'asked', 'answer', 'refused'] as const),
-  ...(['spawned', 'children', 'timeout', 'event', 'waiting', 'finished'] as const),
+  ...(['spawned', 'children', 'undo', 'undone', 'timeout', 'event', 'waiting', 'finished'] as const),
 ] as const
 
 const timelineEntrySchema = z.object({

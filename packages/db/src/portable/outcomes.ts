@@ -58,6 +58,8 @@ export type OutcomeKind =
   | 'since'
   | 'spawn'
   | 'children'
+  | 'undo'
+  | 'undone'
 
 /**
  * - `step`, `step_failed`: what a step returned, or the error that the handler survived
@@ -68,6 +70,7 @@ export type OutcomeKind =
  * - `wait`: when a wait ends, as ISO text: the first one stands
  * - `answer`, `refused`: `{ value, by }`, of a question; a refused answer counts for nothing
  * - `spawn`: jobs that the run made, by the keys of their calls: `Spawned`
+ * - `undo`: the run registered an undo; `undone`: it has run
  * - `children`: all children of a wait have ended: `EndedChildren`
  */
 export type Outcome = {

@@ -27,6 +27,7 @@ export async function settleBisected(batch: readonly Settlement[], settle: Settl
     return {
       stale: halves.flatMap(({ stale }) => stale),
       cancelled: halves.flatMap(({ cancelled = [] }) => cancelled),
+      undoing: halves.flatMap(({ undoing = [] }) => undoing),
       refused: halves.flatMap(({ refused }) => refused),
     }
   }

@@ -6,7 +6,7 @@ import { ALL_SEEN, type Unseen } from './low-water.ts'
 
 /** A row of the type work_row of prisma/postgres/functions, by position. What a kind does not need is null. */
 type WorkRow = readonly [
-  kind: 'j' | 'p' | 's' | 'x' | 'c',
+  kind: 'j' | 'p' | 's' | 'x' | 'u' | 'c',
   id: JobId,
   run: number,
   now: Date,
@@ -31,6 +31,7 @@ export type Work = {
   readonly jobs: (ClaimedJob & { readonly visibleAt: Date })[]
   readonly stale: RunRef[]
   readonly cancelled?: RunRef[]
+  readonly undoing?: RunRef[]
   readonly now: Date
   readonly nextDue: Date | null
   readonly unseen: Unseen
@@ -41,6 +42,7 @@ export function decodeWork(rows: readonly unknown[][]): Work {
   const payloads = new Map<JobId, unknown>()
   const stale: RunRef[] = []
   const cancelled: RunRef[] = []
+  const undoing: RunRef[] = []
   let [now, nextDue, unseen]: [Date, Date | null, Unseen] = [new Date(0), null, ALL_SEEN]
   for (const row of rows) {
     const [kind, id, run, ...[time, due, text, data]] = row as unknown as WorkRow
@@ -48,10 +50,12 @@ export function decodeWork(rows: readonly unknown[][]): Work {
     else if (kind === 'p') payloads.set(id, data)
     else if (kind === 's') stale.push({ id, run })
     else if (kind === 'x') cancelled.push({ id, run })
+    else if (kind === 'u') undoing.push({ id, run })
     else [now, nextDue, unseen] = [time, due, (data as Unseen | null) ?? ALL_SEEN]
   }
   sortLevels(jobs)
-  return { jobs, stale, ...(cancelled.length > 0 && { cancelled }), now, nextDue, unseen }
+  const told = { ...(cancelled.length > 0 && { cancelled }), ...(undoing.length > 0 && { undoing }) }
+  return { jobs, stale, ...told, now, nextDue, unseen }
 }
 
 type DecodedJob = { -readonly [Field in keyof Work['jobs'][number]]: Work['jobs'][number][Field] }

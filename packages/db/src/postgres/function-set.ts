@@ -1,7 +1,7 @@
 // Written by prisma/generate.ts from prisma/postgres/functions. Do not edit.
 
 /** The functions that this build calls: `migrate` installs them. */
-export const FUNCTION_SET = '9718b4e5'
+export const FUNCTION_SET = 'c62a32bf'
 
 export type FunctionName =
   | 'after_finish'
@@ -11,6 +11,7 @@ export type FunctionName =
   | 'assert_queue'
   | 'await_children'
   | 'begin_spawn'
+  | 'begin_undo'
   | 'bucket'
   | 'cancel'
   | 'cancel_orphans'
@@ -39,6 +40,7 @@ export type FunctionName =
   | 'index_meta'
   | 'integer_option'
   | 'is_awaited'
+  | 'is_last_crash'
   | 'is_untended'
   | 'iso_time'
   | 'job_id_option'

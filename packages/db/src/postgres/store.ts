@@ -198,8 +198,8 @@ export class PostgresStore extends BaseStore implements Store {
     if (settlements.length === 0) return { stale: [], refused: [] }
     return settleBisected(settlements, async (batch) => {
       const rows = await this.#client.query(sql.settle(batch, this.#now(), worker))
-      const { stale, cancelled } = decodeWork(rows)
-      return { stale, cancelled }
+      const { stale, cancelled, undoing } = decodeWork(rows)
+      return { stale, cancelled, undoing }
     })
   }
 

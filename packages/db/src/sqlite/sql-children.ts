@@ -36,7 +36,7 @@ export const DROP_WAITS = `DELETE FROM oncue_child_waits WHERE child_id IN (SELE
 export const ORPHANS = `SELECT DISTINCT j.id, j.status FROM json_each(?) p
 CROSS JOIN oncue_history h ON h.id = p.value AND h.status = 'cancelled'
 CROSS JOIN oncue_children c ON c.parent_id = h.id AND c.cancels
-CROSS JOIN oncue_jobs j ON j.id = c.child_id AND j.parent_id = c.parent_id`
+CROSS JOIN oncue_jobs j ON j.id = c.child_id AND j.parent_id = c.parent_id AND j.ending ->> 'status' IS NULL`
 
 export const OF_LIVE_PARENTS = `SELECT DISTINCT c.child_id AS id FROM json_each(?) w
 CROSS JOIN oncue_children c ON c.child_id = w.value CROSS JOIN oncue_jobs j ON j.id = c.parent_id`

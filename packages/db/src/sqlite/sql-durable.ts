@@ -47,7 +47,38 @@ WHERE j.id = ? AND j.waits IS NOT NULL AND (j.status = 'blocked' OR j.status = '
 /** What a requeued job does not keep. JSON array of ids. */
 export const FORGET_UNDECIDED = `DELETE FROM oncue_outcomes
 WHERE job_id IN (SELECT value FROM json_each(?))
-  AND (kind IN ('step_failed', 'timeout', 'wait', 'children') OR kind = 'timer' AND key LIKE 'retry:%')`
+  AND (kind IN ('step_failed', 'timeout', 'wait', 'children')
+    OR kind = 'timer' AND (key LIKE 'retry:%' OR key LIKE 'undo_retry:%'))`
+
+/** Of requeued jobs those that were undone, with the number of their last undo that did not run. JSON array of ids. */
+export const UNDONE = `SELECT w.value AS id, coalesce((SELECT max(u.seq) FROM oncue_outcomes u
+  WHERE u.job_id = w.value AND u.kind = 'undo' AND NOT EXISTS (
+    SELECT 1 FROM oncue_outcomes d WHERE d.job_id = u.job_id AND d.key = 'undone:' || substr(u.key, 6))), 0) AS last
+FROM json_each(?) w WHERE EXISTS (SELECT 1 FROM oncue_outcomes o WHERE o.job_id = w.value AND o.kind = 'undone')`
+
+/** Id, last. */
+export const FORGET_AFTER = `DELETE FROM oncue_outcomes WHERE job_id = ? AND kind <> 'signal' AND seq > ?`
+
+/** Their spawns are made again. Id. */
+export const FORGET_UNDONE_CHILDREN = `DELETE FROM oncue_children AS c WHERE c.parent_id = ? AND NOT EXISTS (
+  SELECT 1 FROM oncue_outcomes o, json_each(o.data) k
+  WHERE o.job_id = c.parent_id AND o.kind = 'spawn' AND k.key = c.key)`
+
+/** JSON array of ids. */
+export const MARK_UNDOABLE = `UPDATE oncue_jobs SET ending = '{}'
+WHERE id IN (SELECT value FROM json_each(?)) AND ending IS NULL
+  AND EXISTS (SELECT 1 FROM oncue_outcomes o WHERE o.job_id = oncue_jobs.id AND o.kind = 'undo')`
+
+/** Now, now, now, error, fingerprint, ending, id. */
+export const BEGIN_UNDO = `UPDATE oncue_jobs SET status = 'pending', run_at = ?, visible_at = ?, updated = ?, waits = NULL,
+  retries = 0, crashes = 0, locked_until = NULL, locked_by = NULL, started_at = NULL, cancel_at = NULL, replaced_by = NULL,
+  last_error = ?, fingerprint = ?, ending = ? WHERE id = ?`
+
+/** Id. */
+export const FAILURE_OF = `SELECT last_error, fingerprint FROM oncue_jobs WHERE id = ?`
+
+/** Now, id. */
+export const CLOSE_ASKS = `UPDATE oncue_asks SET closed = ? WHERE job_id = ? AND closed IS NULL`
 
 /** What a replaced job does not keep: all but signals that were sent before its first run. Id, id. */
 export const FORGET_REPLACED = `DELETE FROM oncue_outcomes

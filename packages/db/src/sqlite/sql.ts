@@ -93,7 +93,10 @@ FROM oncue_jobs WHERE id = ? AND run = ? AND status = 'processing' ON CONFLICT (
 
 /** What is needed of a run before it ends in another way. Id, run. */
 export const CURRENT = `SELECT id, run, queue, topic, run_at, started_at, locked_by, retries, max_retries, crashes, unique_key,
-  cancel_at, replaced_by FROM oncue_jobs WHERE id = ? AND run = ? AND status = 'processing'`
+  cancel_at, replaced_by, ending FROM oncue_jobs WHERE id = ? AND run = ? AND status = 'processing'`
+
+/** Whatever went wrong while it was undone. Error, fingerprint, id. */
+export const SET_FAILURE = `UPDATE oncue_jobs SET last_error = ?, fingerprint = ? WHERE id = ?`
 
 export const REMOVE = `DELETE FROM oncue_jobs WHERE id = ?`
 
@@ -206,7 +209,7 @@ const isAwaited = (id: string) => `EXISTS (SELECT 1 FROM oncue_flow_jobs f
     JOIN oncue_jobs p ON p.id = w.job_id
     WHERE f.job_id = ${id} AND f.kind IN ('job', 'node'))`
 
-export const WAITING_JOBS = `SELECT id, queue, topic FROM oncue_jobs
+export const WAITING_JOBS = `SELECT id, queue, topic, ending FROM oncue_jobs
 WHERE id IN (SELECT value FROM json_each(?)) AND status IN ('blocked', 'pending')`
 
 /** Now, status, error, fingerprint, id. */
@@ -323,7 +326,7 @@ export const FINISHED = `SELECT id, run, queue, topic, status, unique_key, uniqu
 WHERE id IN (SELECT value FROM json_each(?))`
 
 export const LIVE = `SELECT id, run, status, created, updated, run_at, visible_at, fingerprint,
-  waits IS NOT NULL AS is_suspended FROM oncue_jobs
+  waits IS NOT NULL AS is_suspended, ending FROM oncue_jobs
 WHERE id IN (SELECT value FROM json_each(?))`
 
 const MOVED = columnNames('requeue').join(', ')
@@ -387,7 +390,8 @@ export const PRUNABLE_UNSUCCESSFUL = prunable('oncue_history_unsuccessful', `h.s
 // --- enqueue: keys, parents and edges
 
 /** Keys that are held at this moment, with the state of their jobs. JSON array of [topic, key], now. */
-export const HOLDERS = `SELECT k.topic, k.key, k.job_id, j.status, j.waits IS NOT NULL AND j.status <> 'processing' AS is_suspended,
+export const HOLDERS = `SELECT k.topic, k.key, k.job_id, j.status,
+  (j.waits IS NOT NULL OR j.ending IS NOT NULL) AND j.status <> 'processing' AS is_suspended,
   coalesce(j.queue, (SELECT h.queue FROM oncue_history h WHERE h.id = k.job_id)) AS queue FROM json_each(?) AS w
 CROSS JOIN oncue_keys k ON k.topic = w.value ->> 0 AND k.key = w.value ->> 1 LEFT JOIN oncue_jobs j ON j.id = k.job_id
 WHERE k.until IS NULL OR k.until > ?`
@@ -413,7 +417,7 @@ ON CONFLICT (topic, key) DO UPDATE SET job_id = excluded.job_id, until = exclude
 export const DROP_KEYS = `DELETE FROM oncue_keys WHERE (topic, key) IN (SELECT value ->> 0, value ->> 1 FROM json_each(?))`
 
 /** This run is the last one of its job, however it ends. New job, now, running job. */
-export const SUPERSEDE = `UPDATE oncue_jobs SET replaced_by = ?, updated = ? WHERE id = ?`
+export const SUPERSEDE = `UPDATE oncue_jobs SET replaced_by = ?, updated = ? WHERE id = ? AND ending ->> 'status' IS NULL`
 
 const REPLACED_NAMES = enqueuedColumns('replace').map(({ name }) => name)
 

@@ -37,6 +37,7 @@ import { describeSettle } from './settle.ts'
 import { describeStats } from './stats.ts'
 import { describeTimeline } from './timeline.ts'
 import { describeTransactions } from './transactions.ts'
+import { describeUndo } from './undo.ts'
 import { describeWakeups } from './wakeups.ts'
 import { describeWorkers } from './workers.ts'
 
@@ -62,6 +63,7 @@ const PARTS = {
   durable: describeDurable,
   asks: describeAsks,
   children: describeChildren,
+  undo: describeUndo,
   timeline: describeTimeline,
   wakeups: describeWakeups,
   schedules: describeSchedules,

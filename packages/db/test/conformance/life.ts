@@ -187,6 +187,7 @@ function statusAfter(settlement: Settlement, job: ClaimedJob): JobStatus {
   switch (settlement.kind) {
     case 'complete':
       return 'completed'
+    case 'undone':
     case 'fail':
       return 'failed'
     case 'cancel':

@@ -2,6 +2,7 @@
 -- Code that does not know these tables would repeat finished steps, so it cannot work beside them.
 
 alter table oncue.jobs add column waits json;
+alter table oncue.jobs add column ending json;
 
 create table oncue.outcomes (
   job_id  uuid not null,
@@ -12,7 +13,7 @@ create table oncue.outcomes (
   data    json,
   created timestamptz(3) not null,
   constraint outcomes_pkey primary key (job_id, key),
-  constraint outcomes_kind check (kind in ('step', 'step_failed', 'timer', 'signal', 'timeout', 'wait', 'answer', 'refused', 'since', 'spawn', 'children'))
+  constraint outcomes_kind check (kind in ('step', 'step_failed', 'timer', 'signal', 'timeout', 'wait', 'answer', 'refused', 'since', 'spawn', 'children', 'undo', 'undone'))
 );
 create unique index outcomes_seq on oncue.outcomes (job_id, seq);
 

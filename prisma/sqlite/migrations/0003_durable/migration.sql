@@ -2,6 +2,7 @@
 -- Code that does not know these tables would repeat finished steps, so it cannot work beside them.
 
 ALTER TABLE "oncue_jobs" ADD COLUMN "waits" JSONB;
+ALTER TABLE "oncue_jobs" ADD COLUMN "ending" JSONB;
 
 CREATE TABLE "oncue_outcomes" (
   "job_id"  TEXT NOT NULL,
@@ -12,7 +13,7 @@ CREATE TABLE "oncue_outcomes" (
   "data"    JSONB,
   "created" DATETIME NOT NULL,
   PRIMARY KEY ("job_id", "key"),
-  CONSTRAINT "outcomes_kind" CHECK ("kind" IN ('step', 'step_failed', 'timer', 'signal', 'timeout', 'wait', 'answer', 'refused', 'since', 'spawn', 'children'))
+  CONSTRAINT "outcomes_kind" CHECK ("kind" IN ('step', 'step_failed', 'timer', 'signal', 'timeout', 'wait', 'answer', 'refused', 'since', 'spawn', 'children', 'undo', 'undone'))
 );
 CREATE UNIQUE INDEX "oncue_outcomes_seq" ON "oncue_outcomes" ("job_id", "seq");
 

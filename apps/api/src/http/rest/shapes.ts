@@ -154,6 +154,7 @@ const REASONS: Readonly<Record<string, { readonly code: ErrorCode; readonly why:
     code: 'INVALID_STATE',
     why: 'it is suspended, and waits for a signal, a timer or its children',
   },
+  UNDOING: { code: 'INVALID_STATE', why: 'it is being undone, and ends when that is done' },
   ALREADY_DUE: { code: 'INVALID_STATE', why: 'it is due already, and waits for a worker' },
   THROTTLED: { code: 'INVALID_STATE', why: 'it waits for a slot of its concurrency key' },
   BUSY: { code: 'DATABASE_BUSY', why: 'it is being claimed or settled' },

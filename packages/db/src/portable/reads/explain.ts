@@ -1,6 +1,7 @@
 import type { Job, JobId, JobWaits } from '@oncue/core'
-import { INTERNAL_QUEUE } from '@oncue/core/internal'
+import { INTERNAL_QUEUE, retriesOfUndoing } from '@oncue/core/internal'
 import { type Explanation, type WaitReason, WORKER_SILENT_MS } from '@oncue/core/wire'
+import type { StoredEnding } from '../../store.ts'
 import { isUuid } from '../../uuid.ts'
 import { type Fragment, list, q, readAll, type Sql } from '../sql.ts'
 import { withChildrenLeft } from './child-waits.ts'
@@ -30,7 +31,7 @@ type WaitingJob = Pick<
   | 'depsLeft'
   | 'concurrencyKey'
   | 'concurrencyLimit'
-> & { readonly waits: JobWaits | null }
+> & { readonly waits: JobWaits | null; readonly ending: StoredEnding | null }
 type Settings = {
   readonly pausedAt: Date | null
   readonly pausedBy: string | null
@@ -58,9 +59,9 @@ export async function explain(sql: Sql, id: JobId): Promise<Explanation | null> 
   const [job] = await readAll<Omit<WaitingJob, 'waits'> & { readonly waits: StoredWaits | null }>(
     sql,
     q`select queue, topic, cast(status as text) as status, priority, run_at, visible_at,
-      retries, max_retries, crashes, deps_left, concurrency_key, concurrency_limit, waits
+      retries, max_retries, crashes, deps_left, concurrency_key, concurrency_limit, waits, ending
     from {jobs} where id = ${id}`,
-    { run_at: 'time', visible_at: 'time', waits: 'json' },
+    { run_at: 'time', visible_at: 'time', waits: 'json', ending: 'json' },
   )
   if (!job) {
     const finished = (await glance(sql, [id])).get(id)
@@ -81,6 +82,7 @@ export async function explain(sql: Sql, id: JobId): Promise<Explanation | null> 
     dueSince ? throughput(sql, job.queue, now) : 0,
   ])
   const reasons = [
+    ...isUndone(job),
     ...waitsItself(waiting, slots, now),
     ...waitsForQueue(job.queue, settings, now),
     ...waitsForWorker(job, workers),
@@ -89,7 +91,8 @@ export async function explain(sql: Sql, id: JobId): Promise<Explanation | null> 
   if (ahead === null) return { id, status, reasons, position: null, waitsFor }
   const isExact = ahead <= MAX_AHEAD && !settings?.ageingMs
   // While something else stops the queue, an estimate would be made up.
-  const aboutMs = reasons.length > 0 || perMinute === 0 ? null : ((ahead + 1) / perMinute) * MINUTE_MS
+  const isStopped = reasons.some(({ kind }) => kind !== 'undoing')
+  const aboutMs = isStopped || perMinute === 0 ? null : ((ahead + 1) / perMinute) * MINUTE_MS
   const position = {
     ahead: Math.min(ahead, MAX_AHEAD),
     isExact,
@@ -98,6 +101,12 @@ export async function explain(sql: Sql, id: JobId): Promise<Explanation | null> 
   // A line that no worker serves does not move.
   const isServed = !reasons.some(({ kind }) => kind === 'no_worker' || kind === 'unknown_topic')
   return { id, status, reasons: [...reasons, ...(isServed ? [inLine(position)] : [])], position, waitsFor }
+}
+
+/** "Being undone: will be cancelled" */
+function isUndone({ ending }: Pick<WaitingJob, 'ending'>): WaitReason[] {
+  const end = ending?.status === 'cancelled' ? 'be cancelled' : 'fail'
+  return ending?.status ? [{ kind: 'undoing', text: `Being undone: will ${end}`, until: null }] : []
 }
 
 function waitsItself(job: WaitingJob, slots: readonly Slot[], now: Date): WaitReason[] {
@@ -117,7 +126,8 @@ function waitsItself(job: WaitingJob, slots: readonly Slot[], now: Date): WaitRe
   if (crashes > 0 && isDue)
     return [{ kind: 'back_off', text: `Backs off after a crash: next try in ${later}`, until }]
   if (retries > 0) {
-    const text = `Backs off after a failed run: retry ${number(retries)} of ${number(maxRetries)} in ${later}`
+    const most = job.ending?.status ? retriesOfUndoing(maxRetries) : maxRetries
+    const text = `Backs off after a failed run: retry ${number(retries)} of ${number(most)} in ${later}`
     return [{ kind: 'back_off', text, until }]
   }
   return [{ kind: 'scheduled', text: `Scheduled: due in ${later}`, until }]

@@ -1,6 +1,14 @@
-import { type Job, type JobId, type JobStatus, type JobSummary, type JobWaits, OncueError } from '@oncue/core'
+import {
+  type Job,
+  type JobEnding,
+  type JobId,
+  type JobStatus,
+  type JobSummary,
+  type JobWaits,
+  OncueError,
+} from '@oncue/core'
 import { COLUMN_TYPES, type FieldIn, jobColumns, type NamedColumn, type Part } from '../../job-columns.ts'
-import type { JobGlance } from '../../store.ts'
+import type { JobGlance, StoredEnding } from '../../store.ts'
 import { isUuid } from '../../uuid.ts'
 import type { ChildResults } from '../outcomes.ts'
 import { type Fragment, q, raw, type Sql } from '../sql.ts'
@@ -32,6 +40,7 @@ function readerOf<Fields>(columns: readonly NamedColumn[]): Reader<Fields> {
       const job: Record<string, unknown> = {}
       for (const { name, field, decode } of fields) job[field] = decode(sql, row[name])
       if (job.waits) job.waits = shownWaits(job.status as JobStatus, job.waits as StoredWaits)
+      if (job.ending) job.ending = shownEnding(job.ending as StoredEnding)
       return job as Fields
     },
   }
@@ -60,6 +69,11 @@ export function shownWaits(status: JobStatus, { since, for: open }: StoredWaits)
       ...(total !== undefined && { children: { left: total, total } }),
     })),
   }
+}
+
+/** Only of a job that is being undone. Its error is its last one. */
+export function shownEnding({ since, status }: StoredEnding): JobEnding | null {
+  return since === undefined || status === undefined ? null : { since, status }
 }
 
 function expression({ name, type, only, big, finished }: NamedColumn, table: 'jobs' | 'history'): string {

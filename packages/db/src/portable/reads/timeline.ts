@@ -74,6 +74,9 @@ function toEntry(row: OutcomeRow): TimelineEntry {
         size,
         data: (data as { result?: unknown } | null)?.result ?? null,
       })
+    case 'undo':
+    case 'undone':
+      return entry(created, kind, { name })
     case 'answer':
     case 'refused': {
       const { by = null, key: _, ...given } = (data ?? {}) as { by?: string; key?: string; value?: unknown }
@@ -100,12 +103,13 @@ const dataOf = ({ data, size }: Omit<Row, 'created'>) => ({
 /** `step:charge`, `sleep:settle`, `retry:charge#1`, `receive:bank#2` */
 function nameOf(key: string): string {
   const name = key.slice(key.indexOf(':') + 1)
-  return /^(receive|retry):/.test(key) ? name.replace(/#\d+$/, '') : name
+  return /^(receive|retry|undo_retry):/.test(key) ? name.replace(/#\d+$/, '') : name
 }
 
-/** The outcome of a step says more than its event. */
+/** The outcome of a step or an undo says more than its event. */
 function isTold({ type, data }: EventRow, keys: ReadonlySet<string>): boolean {
-  return type === 'step_finished' && keys.has(`step:${(data as { name?: string } | null)?.name}`)
+  const kind = type === 'step_finished' ? 'step' : type === 'undone' ? type : undefined
+  return kind !== undefined && keys.has(`${kind}:${(data as { name?: string } | null)?.name}`)
 }
 
 function endOf({ status, finishedAt, waits }: Job): TimelineEntry[] {

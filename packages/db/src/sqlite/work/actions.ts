@@ -4,11 +4,12 @@ import { isInline, storedUniqueKey } from '../../portable/enqueue.ts'
 import type { PayloadChange } from '../../store.ts'
 import * as sql from '../sql.ts'
 import { FORGET_FAMILY } from '../sql-children.ts'
-import { FORGET_UNDECIDED } from '../sql-durable.ts'
 import { Tally } from '../stats.ts'
 import type { Children } from './children.ts'
-import { appendEvent, type Ends } from './ends.ts'
+import type { Ends } from './ends.ts'
+import { appendEvent } from './events.ts'
 import type { Statements } from './statements.ts'
+import { type EndingColumn, isUndoing, type Undo } from './undo.ts'
 
 type FinishedRow = {
   readonly id: JobId
@@ -32,7 +33,7 @@ type LiveRow = {
   readonly fingerprint: string | null
   /** Whether its last run suspended it: 1 or 0. */
   readonly is_suspended: number
-}
+} & EndingColumn
 
 /** The jobs of an action: as of a moment, if one is given. */
 type Aim = { readonly ids: readonly JobId[]; readonly asOf: number | null; readonly by: string | null }
@@ -42,11 +43,13 @@ export class Actions {
   readonly #statements: Statements
   readonly #ends: Ends
   readonly #children: Children
+  readonly #undo: Undo
 
-  constructor(statements: Statements, ends: Ends, children: Children) {
+  constructor(statements: Statements, ends: Ends, children: Children, undo: Undo) {
     this.#statements = statements
     this.#ends = ends
     this.#children = children
+    this.#undo = undo
   }
 
   /** Puts finished jobs back: attempts are reset, the run number continues. With them goes the family that failed. */
@@ -73,7 +76,7 @@ export class Actions {
     }
     this.#statements.run(sql.FORGET_FINISHED, JSON.stringify(back))
     this.#statements.run(sql.FORGET_RESULTS, JSON.stringify(back))
-    this.#statements.run(FORGET_UNDECIDED, JSON.stringify(back))
+    this.#undo.forget(back)
     this.#statements.write(tally.statements())
     const family = this.#children.requeued(back)
     if (family.length > 0) this.requeue({ ids: family, asOf: null, by }, now)
@@ -93,11 +96,16 @@ export class Actions {
     if (!live) {
       const [done, skipped] = this.requeue({ ids: [id], asOf: null, by }, now)
       if (done?.count !== 1) return skipped?.reason === 'PARENT_LIVE' ? 'PARENT_LIVE' : 'UNIQUE_KEY_LIVE'
-    } else if (live.status !== 'pending' || live.visible_at === null || live.fingerprint === null) {
+    } else if (
+      live.status !== 'pending' ||
+      live.visible_at === null ||
+      live.fingerprint === null ||
+      isUndoing(live)
+    ) {
       return 'INVALID_STATE'
     } else {
       this.#statements.run(sql.RETRY_ANEW, now, now, now, id)
-      this.#statements.run(FORGET_UNDECIDED, JSON.stringify([id]))
+      this.#undo.forget([id])
       appendEvent(this.#statements, id, 'requeued', { by }, now)
     }
     const isSmall = isInline(payload)
@@ -140,6 +148,7 @@ export class Actions {
       const job = found.live.get(id)
       if (!job) report.skip(found.finished.has(id) ? 'INVALID_STATE' : 'JOB_NOT_FOUND')
       else if (asOf !== null && (job.created > asOf || requeued.has(id))) report.skip('CHANGED')
+      else if (isUndoing(job)) report.skip('UNDOING')
       else if (job.status === 'processing') running.push(id)
       else waiting.push(id)
     }
@@ -164,7 +173,11 @@ export class Actions {
       const at = live?.created ?? finished?.finished_at
       if (at === undefined) report.skip('JOB_NOT_FOUND')
       else if (waitedFor.has(id)) report.skip('HAS_DEPENDANTS')
-      else if (live ? live.status !== 'pending' || live.is_suspended : finished?.status !== 'failed')
+      else if (
+        live
+          ? live.status !== 'pending' || live.is_suspended || live.ending !== null
+          : finished?.status !== 'failed'
+      )
         report.skip('INVALID_STATE')
       else if (asOf !== null && (at > asOf || requeued.has(id))) report.skip('CHANGED')
       else {

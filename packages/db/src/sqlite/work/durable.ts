@@ -71,6 +71,7 @@ export class Durable {
         if (signal !== null && this.#statements.get(sql.HAS_SIGNAL, id, signal, seen)) continue
         if (this.#statements.run(sql.RECORD, id, key, id, kind, null, data, now) === 0) continue
         fresh.add(key)
+        if (kind === 'undo') this.#statements.run(sql.MARK_UNDOABLE, JSON.stringify([id]))
         if (kind === 'timeout' && key.startsWith('ask:'))
           this.#statements.run(sql.CLOSE_ASK, now, id, key.slice('ask:'.length))
       }

@@ -3,9 +3,11 @@ import { NOT_NEEDED } from '../../portable/enqueue.ts'
 import * as sql from '../sql.ts'
 import { Tally } from '../stats.ts'
 import type { Children } from './children.ts'
+import { appendEvent } from './events.ts'
 import type { Limits } from './limits.ts'
 import { PARENT_FAILED } from './parents.ts'
 import type { Statements } from './statements.ts'
+import { type EndingColumn, hasUndos, type Undo } from './undo.ts'
 
 type Ending = {
   readonly ids: readonly JobId[]
@@ -18,11 +20,13 @@ export class Ends {
   readonly #statements: Statements
   readonly #limits: Limits
   readonly #children: Children
+  readonly #undo: Undo
 
-  constructor(statements: Statements, limits: Limits, children: Children) {
+  constructor(statements: Statements, limits: Limits, children: Children, undo: Undo) {
     this.#statements = statements
     this.#limits = limits
     this.#children = children
+    this.#undo = undo
   }
 
   /** Runs that ended their job; `keyed` are those of them with a unique key. */
@@ -33,7 +37,7 @@ export class Ends {
     this.#freeKeys(keyed)
   }
 
-  /** Ends jobs that have not started, and the dependants that must not run without them. */
+  /** Ends jobs that wait, and the dependants that must not run without them. One with undos is undone first. */
   endWaiting(ids: readonly JobId[], status: 'failed' | 'cancelled', now: number): void {
     this.#endAll([{ ids, status, error: null }], now)
   }
@@ -102,10 +106,10 @@ export class Ends {
 
   /** Returns those that existed and were ended. */
   #end({ ids, status, error }: Ending, now: number): JobId[] {
-    const jobs = this.#statements.all<{ id: JobId; queue: string; topic: string }>(
-      sql.WAITING_JOBS,
-      JSON.stringify(ids),
-    )
+    type Waiting = EndingColumn & { readonly id: JobId; readonly queue: string; readonly topic: string }
+    const found = this.#statements.all<Waiting>(sql.WAITING_JOBS, JSON.stringify(ids))
+    for (const { id } of found.filter(hasUndos)) this.#undo.begin({ id, status, error }, now)
+    const jobs = found.filter(({ ending }) => ending === null)
     if (jobs.length === 0) return []
     const tally = new Tally(now)
     const text = error && JSON.stringify(error)
@@ -132,45 +136,3 @@ export class Ends {
 type Fallback = { readonly id: JobId; readonly flow: string }
 
 const ORPHANED = { by: null, reason: 'its parent was cancelled' }
-
-/** Appends to the stream of a job what its row cannot show. */
-export function appendEvent(
-  statements: Statements,
-  jobId: JobId,
-  type: string,
-  data: object,
-  now: number,
-): void {
-  appendText(statements, jobId, type, JSON.stringify(data), now)
-}
-
-/** The same with data that is JSON text already. */
-export function appendText(
-  statements: Statements,
-  jobId: JobId,
-  type: string,
-  data: string | null,
-  now: number,
-): void {
-  statements.run(sql.APPEND_EVENT, jobId, jobId, type, data, now)
-}
-
-/** For events that may happen to a job any number of times. */
-export function appendFew(
-  statements: Statements,
-  jobId: JobId,
-  type: string,
-  data: object,
-  now: number,
-): void {
-  statements.run(sql.APPEND_FEW, type, JSON.stringify(data), now, jobId)
-}
-
-/**
- * For a run that is over and whose job continues. A prefetched run that ended before its first heartbeat has no
- * recorded start, and was short.
- */
-export function runData(run: { run: number; locked_by: string; started_at: number | null }, now: number) {
-  const startedAt = new Date(run.started_at ?? now).toISOString()
-  return { run: run.run, worker: run.locked_by, startedAt }
-}

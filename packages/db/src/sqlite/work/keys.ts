@@ -128,8 +128,8 @@ function assertQueue({ queue, sameQueue }: NewJob, holder: Holder): void {
 }
 
 function isSuspended(key: string, jobId: JobId): OncueError {
-  const message = `The unique key ${JSON.stringify(key)} is held by a suspended job, which cannot be replaced`
-  const hint = 'It has run and waits for something: signal it, cancel it, or use its id.'
+  const message = `The unique key ${JSON.stringify(key)} is held by a job that is suspended or has something to undo: it cannot be replaced`
+  const hint = 'It has run: let it go on, cancel it, or use its id.'
   return new OncueError('UNIQUE_KEY_LIVE', message, { details: { jobId }, hint })
 }
 

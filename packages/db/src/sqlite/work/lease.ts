@@ -1,14 +1,16 @@
-import type { JobId } from '@oncue/core'
+import type { JobError, JobId } from '@oncue/core'
 import { crashVerdict } from '@oncue/core/internal'
 import { idsOf } from '../../portable/enqueue.ts'
 import type { EncodedUpdate } from '../../portable/events/event.ts'
 import type { Beaten, HeartbeatRequest, Rescued, RunRef, WorkerInfo } from '../../store.ts'
 import * as sql from '../sql.ts'
 import { Tally } from '../stats.ts'
-import { appendEvent, appendText, type Ends, runData } from './ends.ts'
+import type { Ends } from './ends.ts'
+import { appendEvent, appendText, runData } from './events.ts'
 import type { Limits } from './limits.ts'
 import { type CurrentRun, mayGoOn, type Settle } from './settle.ts'
 import type { Statements } from './statements.ts'
+import { endingOf, hasUndos, isUndoing, type Undo } from './undo.ts'
 
 /**
  * An idle worker sends heartbeats only this often: each is a commit, and wakes every process that watches the
@@ -24,12 +26,14 @@ export class Lease {
   readonly #settle: Settle
   readonly #ends: Ends
   readonly #limits: Limits
+  readonly #undo: Undo
 
-  constructor(statements: Statements, settle: Settle, ends: Ends, limits: Limits) {
+  constructor(statements: Statements, settle: Settle, ends: Ends, limits: Limits, undo: Undo) {
     this.#statements = statements
     this.#settle = settle
     this.#ends = ends
     this.#limits = limits
+    this.#undo = undo
   }
 
   heartbeat({ worker, leaseMs, runs }: HeartbeatRequest, now: number): Beaten {
@@ -87,8 +91,8 @@ export class Lease {
         continue
       }
       if (wasStarted) appendEvent(this.#statements, id, 'run_crashed', runData(current, now), now)
-      const error = { ...CRASHED, fingerprint: `WORKER_CRASHED:${current.topic}` }
-      const verdict = crashVerdict(current.crashes + 1, current.max_retries)
+      const error = crashedOf(current)
+      const verdict = crashVerdict(current.crashes + 1, current.max_retries, isUndoing(current))
       if (verdict.action === 'retry' && mayGoOn(current)) {
         this.#settle.putBack(id, { crashed: 1, visibleAt: now + verdict.delayMs, error }, now)
         back.push(id)
@@ -96,6 +100,11 @@ export class Lease {
       }
       // It was asked to stop, or replaced: it would not have been retried anyway.
       const status = mayGoOn(current) ? 'failed' : 'cancelled'
+      if (hasUndos(current)) {
+        this.#undo.begin({ id, status, error: wasStarted ? error : undefined }, now)
+        back.push(id)
+        continue
+      }
       if (this.#settle.finish(current, status, wasStarted ? error : undefined, now, wasStarted ? 1 : 0))
         tally.count(current.queue, current.topic, status, 1)
       failed.push(current)
@@ -150,6 +159,15 @@ export class Lease {
     this.#statements.run(sql.END_WORKER, now, how, released, failed, JSON.stringify(runs), worker)
     this.forget(worker)
   }
+}
+
+/** With the error with which a job that was being undone would have ended. */
+function crashedOf(run: CurrentRun): JobError {
+  const error = { ...CRASHED, fingerprint: `WORKER_CRASHED:${run.topic}` }
+  const ending = endingOf(run)?.error
+  if (!ending) return error
+  const { causes: _, fingerprint: __, ...cause } = ending
+  return { ...error, causes: [cause] }
 }
 
 const CRASHED = {

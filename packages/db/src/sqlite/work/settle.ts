@@ -5,9 +5,11 @@ import { toOncueError } from '../errors.ts'
 import * as sql from '../sql.ts'
 import { type EndedRun, Tally } from '../stats.ts'
 import type { Durable } from './durable.ts'
-import { appendEvent, appendFew, type Ends, runData } from './ends.ts'
+import type { Ends } from './ends.ts'
+import { appendEvent, appendFew, runData } from './events.ts'
 import type { Limits } from './limits.ts'
 import type { Statements } from './statements.ts'
+import { type EndingColumn, endingOf, hasUndos, retriesOf, type Undo } from './undo.ts'
 
 /** A row of CURRENT. */
 export type CurrentRun = EndedRun & {
@@ -22,7 +24,7 @@ export type CurrentRun = EndedRun & {
   readonly cancel_at: number | null
   /** Another job took over its unique key: this run is its last too. */
   readonly replaced_by: JobId | null
-}
+} & EndingColumn
 
 type Other = Exclude<Settlement, Completion>
 
@@ -43,12 +45,14 @@ export class Settle {
   readonly #ends: Ends
   readonly #limits: Limits
   readonly #durable: Durable
+  readonly #undo: Undo
 
-  constructor(statements: Statements, ends: Ends, limits: Limits, durable: Durable) {
+  constructor(statements: Statements, ends: Ends, limits: Limits, durable: Durable, undo: Undo) {
     this.#statements = statements
     this.#ends = ends
     this.#limits = limits
     this.#durable = durable
+    this.#undo = undo
   }
 
   settle(settlements: readonly Settlement[], worker: string | null, now: number): Omit<Settled, 'refused'> {
@@ -67,6 +71,7 @@ export class Settle {
   #settleOthers(settlements: readonly Other[], worker: string | null, now: number): Omit<Settled, 'refused'> {
     const stale: RunRef[] = []
     const cancelled: RunRef[] = []
+    const undoing: RunRef[] = []
     const ended: JobId[] = []
     const keyed: JobId[] = []
     const back: JobId[] = []
@@ -109,9 +114,20 @@ export class Settle {
         back.push(id)
         continue
       }
-      const isFailure = settlement.kind === 'fail' || (settlement.kind === 'retry' && mayGoOn(current))
-      const status = isFailure ? 'failed' : 'cancelled'
-      const error = 'error' in settlement ? settlement.error : undefined
+      const isFailure =
+        settlement.kind === 'fail' ||
+        settlement.kind === 'undone' ||
+        (settlement.kind === 'retry' && mayGoOn(current))
+      const ending = settlement.kind === 'undone' ? endingOf(current) : null
+      const status = ending?.status ?? (isFailure ? 'failed' : 'cancelled')
+      const error = 'error' in settlement ? settlement.error : ending?.error
+      if (hasUndos(current)) {
+        this.#undo.begin({ id, status, error }, now)
+        undoing.push({ id, run })
+        back.push(id)
+        continue
+      }
+      if (ending) this.#statements.run(sql.SET_FAILURE, ...storedError(ending.error), id)
       if (this.finish(current, status, error, now)) tally.run(current, status)
       ended.push(id)
       if (!isFailure && settlement.kind !== 'cancel') cancelled.push({ id, run })
@@ -120,7 +136,11 @@ export class Settle {
     this.#statements.write(tally.statements())
     this.#ends.afterFinish(ended, false, keyed, now)
     this.#limits.freeSlots(back, now)
-    return { stale, ...(cancelled.length > 0 && { cancelled }) }
+    return {
+      stale,
+      ...(cancelled.length > 0 && { cancelled }),
+      ...(undoing.length > 0 && { undoing }),
+    }
   }
 
   current(id: JobId, run: number): CurrentRun | undefined {
@@ -162,20 +182,21 @@ export function mayGoOn({ cancel_at, replaced_by }: CurrentRun): boolean {
 }
 
 /** How the job continues, or undefined if it has ended. */
-function backOf(settlement: Other, { retries, max_retries }: CurrentRun, now: number): Back | undefined {
+function backOf(settlement: Other, current: CurrentRun, now: number): Back | undefined {
   switch (settlement.kind) {
     case 'release':
       return { visibleAt: now }
     case 'snooze':
       return { snoozed: 1, runAt: now + settlement.delayMs, visibleAt: now + settlement.delayMs }
     case 'retry': {
-      if (retries >= max_retries) return undefined
+      if (current.retries >= retriesOf(current)) return undefined
       const due = now + settlement.delayMs
       return { charged: 1, runAt: due, visibleAt: due, error: settlement.error }
     }
     case 'fail':
     case 'cancel':
     case 'suspend':
+    case 'undone':
       return undefined
   }
 }

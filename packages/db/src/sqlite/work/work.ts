@@ -12,6 +12,7 @@ import { Lease } from './lease.ts'
 import { Limits } from './limits.ts'
 import { Settle } from './settle.ts'
 import { Statements } from './statements.ts'
+import { Undo } from './undo.ts'
 
 /**
  * What prisma/postgres/functions does on Postgres. Everything is synchronous and runs
@@ -30,11 +31,12 @@ export class SqliteWork {
     this.#statements = new Statements(db)
     this.limits = new Limits(this.#statements)
     this.children = new Children(this.#statements)
-    const ends = new Ends(this.#statements, this.limits, this.children)
+    const undo = new Undo(this.#statements, this.children)
+    const ends = new Ends(this.#statements, this.limits, this.children, undo)
     this.durable = new Durable(this.#statements, this.children)
-    this.#settle = new Settle(this.#statements, ends, this.limits, this.durable)
-    this.lease = new Lease(this.#statements, this.#settle, ends, this.limits)
-    this.actions = new Actions(this.#statements, ends, this.children)
+    this.#settle = new Settle(this.#statements, ends, this.limits, this.durable, undo)
+    this.lease = new Lease(this.#statements, this.#settle, ends, this.limits, undo)
+    this.actions = new Actions(this.#statements, ends, this.children, undo)
   }
 
   /** Returns the id of the new or existing job for each. */
