@@ -15,6 +15,7 @@ const jobs = defineJobs({
     signals: { bank: z.object({ ok: z.boolean() }) },
   }),
   plain: job({ input: z.object({}), output: z.int() }),
+  trip: job({ input: z.object({}), signals: { go: z.null() } }),
 })
 
 describe.each(DIALECTS)('a test worker for durable jobs, on %s', (dialect) => {
@@ -43,6 +44,16 @@ describe.each(DIALECTS)('a test worker for durable jobs, on %s', (dialect) => {
       await ctx.step('ask', () => effects.push(`receipt ${receipt}`))
       const said = await ctx.receive('bank', { timeout: '7d' })
       return { refunded: !said.timedOut && said.value.ok }
+    },
+    async trip(_job, ctx) {
+      await ctx.step('fly', () => effects.push('fly'))
+      await ctx.undo('unfly', () => void effects.push('unfly'))
+      await ctx.step('sleep', () => effects.push('sleep'))
+      await ctx.undo('unsleep', async () => {
+        effects.push('unsleep')
+        await diesAt('in the undo')
+      })
+      await ctx.receive('go')
     },
     async plain() {
       effects.push('plain')
@@ -108,6 +119,17 @@ describe.each(DIALECTS)('a test worker for durable jobs, on %s', (dialect) => {
     await test.signal(id, 'bank', { ok: false })
     expect(await test.drain()).toMatchObject([{ status: 'completed', result: { refunded: false } }])
     expect(effects).toEqual(['order 500', 'receipt 1'])
+  })
+
+  it('undoes a cancelled job, and kills a run in an undo, which runs again', async () => {
+    const id = await test.enqueue('trip', {})
+    await test.drain()
+    await test.store.cancel([id])
+    dies = 'in the undo'
+    expect(await test.drain()).toMatchObject([{ id, status: 'processing', run: 2 }])
+    dies = undefined
+    expect(await test.drain()).toMatchObject([{ id, status: 'cancelled', run: 3, crashes: 1 }])
+    expect(effects).toEqual(['fly', 'sleep', 'unsleep', 'unsleep', 'unfly'])
   })
 
   it('kills plain jobs too, which run again', async () => {

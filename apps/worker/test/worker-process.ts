@@ -1,6 +1,14 @@
 import { randomUUID } from 'node:crypto'
 import { appendFileSync } from 'node:fs'
-import { defineJobs, defineWorkers, type JobId, job, prepareJob, type RunningJob } from '@oncue/core'
+import {
+  defineJobs,
+  defineWorkers,
+  type JobId,
+  job,
+  PermanentError,
+  prepareJob,
+  type RunningJob,
+} from '@oncue/core'
 import { openStore } from '@oncue/db'
 import { Gate, nap } from '@oncue/testing'
 import { z } from 'zod'
@@ -29,7 +37,7 @@ export type ToProcess =
 export type FromProcess =
   | { readonly ready: readonly string[] }
   | { readonly started: JobId }
-  /** A step of a durable job has had its effect, and is not recorded yet. */
+  /** A step or an undo of a durable job has had its effect, and is not recorded yet. */
   | { readonly stepped: JobId; readonly n: number }
   | { readonly stats: ProcessStats[] }
 
@@ -93,6 +101,7 @@ const durable = defineWorkers(
     }),
     family: job({ input: z.object({ rounds: z.int(), children: z.int() }), retry: { max: 1_000 } }),
     leaf: job({ input: z.int(), output: z.int(), retry: { max: 1_000 } }),
+    saga: job({ input: z.object({ steps: z.int() }), retry: { max: 1_000 } }),
   }),
   {
     /** Notes each step in a file, and waits for a signal in the middle. */
@@ -116,6 +125,15 @@ const durable = defineWorkers(
       return results
     },
 
+    /** Fails when all is done, and notes each undo in a file. */
+    async saga({ id, payload }, { step, undo }) {
+      for (let n = 0; n < payload.steps; n++) {
+        await step(`step ${n}`, () => n)
+        await undo(`undo ${n}`, () => noteUndo(id, n))
+      }
+      throw new PermanentError('no stock')
+    },
+
     async leaf({ payload }) {
       await nap(3)
       return payload
@@ -130,6 +148,12 @@ async function countStep(id: JobId, n: number): Promise<string> {
   if (notes) appendFileSync(notes, `${id} ${result}\n`)
   tell({ stepped: id, n })
   return result
+}
+
+async function noteUndo(id: JobId, n: number): Promise<void> {
+  await nap(10)
+  if (notes) appendFileSync(notes, `${id} ${n}\n`)
+  tell({ stepped: id, n })
 }
 
 const clock = aheadMs === undefined ? undefined : () => new Date(Date.now() + aheadMs)

@@ -155,6 +155,13 @@ export const ERRORS = {
   DUPLICATE_STEP: broken(
     'Give each step and each sleep of a run its own name, for example with the id of the item in it.',
   ),
+  UNDO_FAILED: broken(
+    'Undo by hand what the message names. A requeue repeats the steps whose undo ran, and keeps the others.',
+  ),
+  UNDO_MISSING: broken(
+    'Deploy code that comes to this ctx.undo again, or undo by hand what the message names. Keep the names of steps and undos.',
+  ),
+  UNDO_ISOLATED: broken('Turn off isolation for this topic: an undo of an isolated handler cannot run.'),
   STEP_TIMEOUT: {
     http: 504,
     trpc: 'GATEWAY_TIMEOUT',

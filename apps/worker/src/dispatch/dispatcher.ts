@@ -104,7 +104,16 @@ export class Dispatcher {
 
   #claims = 0
   #claimed = 0
-  readonly #settled = { complete: 0, retry: 0, fail: 0, snooze: 0, release: 0, suspend: 0, cancel: 0 }
+  readonly #settled = {
+    complete: 0,
+    retry: 0,
+    fail: 0,
+    snooze: 0,
+    release: 0,
+    suspend: 0,
+    undone: 0,
+    cancel: 0,
+  }
   #stale = 0
   /** Calls of `onFailed` that have not ended. */
   readonly #hooks = new Set<Promise<unknown>>()

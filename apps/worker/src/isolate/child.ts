@@ -6,6 +6,7 @@ import { systemRuntime } from '@oncue/runtime'
 import { createAsk } from '../run/ask.ts'
 import { Deferred } from '../run/deferred.ts'
 import { SpawnKeys, spawnedChildren, spawnWith, valuesOf } from '../run/durable/spawn-calls.ts'
+import { undoIsolated } from '../run/durable/undo.ts'
 import { createJobLog } from '../run/job-log.ts'
 import { setUpModules } from '../run/module-hooks.ts'
 import { loadModules } from '../run/modules.ts'
@@ -139,6 +140,7 @@ class ChildContext implements JobContext {
   readonly receive: JobContext['receive']
   readonly since: JobContext['since']
   readonly defer: JobContext['defer']
+  readonly undo: JobContext['undo']
   readonly ask: JobContext['ask']
   readonly checkpoint: JobContext['checkpoint']
   readonly emit: JobContext['emit']
@@ -179,6 +181,7 @@ class ChildContext implements JobContext {
       },
       systemRuntime,
     )
+    this.undo = () => unawaited(Promise.reject(undoIsolated(job.topic)))
     const sleep = async (...args: Parameters<JobContext['sleep']>) => {
       assertNotNested('sleep')
       return call('sleep', ...args)

@@ -81,9 +81,10 @@ const OUTCOMES = {
   snooze: 'snoozed',
   release: 'released',
   suspend: 'suspended',
+  undone: 'undone',
 } as const satisfies Record<
   Settlement['kind'],
-  FinishedStatus | 'retried' | 'snoozed' | 'released' | 'suspended'
+  FinishedStatus | 'retried' | 'snoozed' | 'released' | 'suspended' | 'undone'
 >
 
 type Reading = {

@@ -1,6 +1,7 @@
-import { decideRetry } from '@oncue/core/internal'
+import { decideRetry, retriesOfUndoing } from '@oncue/core/internal'
 import type { ClaimedJob, RunRef, Settled, Settlement } from '@oncue/db'
 import type { Logger } from '@oncue/runtime'
+import { isUndoing } from '../run/durable/undo.ts'
 
 /** The fields of every log line about a run. */
 export function fieldsOf({ id, topic, run }: ClaimedJob): { job: string; topic: string; run: number } {
@@ -24,7 +25,7 @@ export function reportEnd(log: Logger, job: ClaimedJob, settlement: Settlement):
 export function asWritten(
   job: ClaimedJob,
   settlement: Settlement,
-  { stale, cancelled = [], refused }: Settled,
+  { stale, cancelled = [], undoing = [], refused }: Settled,
 ): Settlement | undefined {
   const { id, run } = settlement
   const isThis = (ref: RunRef) => ref.id === id && ref.run === run
@@ -33,6 +34,16 @@ export function asWritten(
   if (refusal) return refusal.error && { id, run, kind: 'fail', error: refusal.error }
   const error = 'error' in settlement ? settlement.error : undefined
   if (cancelled.length > 0 && cancelled.some(isThis)) return { id, run, kind: 'cancel', error }
-  const isLast = settlement.kind === 'retry' && decideRetry(job.retries, job.maxRetries) === 'fail'
+  if (undoing.length > 0 && undoing.some(isThis))
+    return error ? { id, run, kind: 'retry', delayMs: 0, error } : { id, run, kind: 'release' }
+  if (settlement.kind === 'undone') return endOf(settlement, job)
+  const most = isUndoing(job) ? retriesOfUndoing(job.maxRetries) : job.maxRetries
+  const isLast = settlement.kind === 'retry' && decideRetry(job.retries, most) === 'fail'
   return isLast ? { id, run, kind: 'fail', error: settlement.error } : settlement
+}
+
+/** How an undone job had to end. One that failed has an error. */
+function endOf({ id, run }: RunRef, { ending }: ClaimedJob): Settlement {
+  const { status, error } = ending ?? {}
+  return status === 'failed' && error ? { id, run, kind: 'fail', error } : { id, run, kind: 'cancel', error }
 }

@@ -19,6 +19,7 @@ import { createAsk } from './ask.ts'
 import { Deferred } from './deferred.ts'
 import { Durable } from './durable/durable.ts'
 import { hashOf, SpawnKeys, spawnedChildren, spawnWith, valuesOf } from './durable/spawn-calls.ts'
+import { isUndoing, undoIsolated } from './durable/undo.ts'
 import type { JobEvents, RunEvents } from './job-events.ts'
 import { createJobLog } from './job-log.ts'
 import type { OutcomeRecorder } from './outcome-recorder.ts'
@@ -48,6 +49,8 @@ export interface RunView {
   /** A step has run and its result cannot be stored: the job must not be retried. */
   refuseRepeat(error: OncueError): void
   suspend(waits: readonly SuspendedWait[], progressed: boolean): void
+  /** The handler is dropped, and the undos of its job run. */
+  stop(): void
 }
 
 /** Event types that only Oncue writes: a handler must not forge them. */
@@ -59,6 +62,8 @@ const OWN_EVENTS = new Set([
   'run_snoozed',
   'run_interrupted',
   'run_suspended',
+  'undoing',
+  'undone',
   'replaced',
   'requeued',
   'cancelled',
@@ -162,6 +167,7 @@ export class RunContext implements JobContext {
         return inFlight()
       },
       lose: () => run.lose(),
+      stop: () => run.stop(),
       refuseRepeat: (error: OncueError) => run.refuseRepeat(error),
       suspend: (waits: readonly SuspendedWait[], progressed: boolean) => run.suspend(waits, progressed),
     }
@@ -173,6 +179,9 @@ export class RunContext implements JobContext {
         return definition ? parseResult(definition.output, result, topic) : result
       },
       onStep: (name, text) => this.#tellStep(name, text),
+      onUndone: (name) => {
+        if (!this.#run.isOver) this.#ownEvents.event({ type: 'undone', data: { name } })
+      },
     })
     if (run.isOver) durable.close()
     else if (run.aborted === 'shutdown') durable.hurry()
@@ -184,6 +193,16 @@ export class RunContext implements JobContext {
     const isShown = text !== undefined && utf8Length(text) <= LIMITS.inlineBytes
     const data = { name, ...(isShown && { result: JSON.parse(text) as unknown }) }
     this.#ownEvents.event({ type: 'step_finished', data })
+  }
+
+  get undo(): JobContext['undo'] {
+    return (name, work, options = {}) => unawaited(this.#undo(name, work, options))
+  }
+
+  async #undo(...undo: Required<Parameters<JobContext['undo']>>): Promise<void> {
+    // Also where isolated topics run in this process, as in tests.
+    if (this.#definition.isolate) throw undoIsolated(this.job.topic)
+    await this.durable.undo(...undo)
   }
 
   get defer(): JobContext['defer'] {
@@ -210,7 +229,8 @@ export class RunContext implements JobContext {
 
   /** A resume that repeats what earlier runs did, and has not come to something new: they have told it. */
   get #isMuted(): boolean {
-    return this.#run.job.waits !== null && (this.#durable?.isReplaying ?? true)
+    const { job } = this.#run
+    return (job.waits !== null || isUndoing(job)) && (this.#durable?.isReplaying ?? true)
   }
 
   /** While it is under way, the run is not suspended. */

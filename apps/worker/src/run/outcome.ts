@@ -16,6 +16,7 @@ import {
 } from '@oncue/core/internal'
 import type { ClaimedJob, Settlement, SuspendedWait } from '@oncue/db'
 import { type AbortReason, isAbort, toAbortError } from './abort.ts'
+import { type UndoEnd, withOriginal } from './durable/undo.ts'
 
 /** Every way in which a run can end. */
 export type End =
@@ -25,6 +26,8 @@ export type End =
   | { readonly how: 'unfit'; readonly error: unknown }
   /** It waits outside of the worker. */
   | { readonly how: 'suspended'; readonly waits: readonly SuspendedWait[]; readonly progressed: boolean }
+  /** The undos of the job have run, or did not all. */
+  | UndoEnd
   /** Aborted, and did not end. */
   | { readonly how: 'ignored'; readonly note: string }
 
@@ -43,9 +46,15 @@ export interface Situation {
 export function settlementOf(end: End, situation: Situation): Settlement | null {
   if (situation.aborted === 'lost') return null
   const { unstored } = situation
-  const settlement = tryToDecide(end, situation)
+  const settlement = withReason(tryToDecide(end, situation), situation)
   // Whatever the handler threw: another run would repeat the effect of the step.
   return unstored && REPEATS.has(settlement.kind) ? failed(unstored, situation) : settlement
+}
+
+/** What went wrong in a job that is being undone says why it is. */
+function withReason(settlement: Settlement, { job }: Situation): Settlement {
+  if (job.ending === null || (settlement.kind !== 'fail' && settlement.kind !== 'retry')) return settlement
+  return { ...settlement, error: withOriginal(settlement.error, job.ending) }
 }
 
 const REPEATS: ReadonlySet<Settlement['kind']> = new Set(['retry', 'snooze', 'release', 'suspend'])
@@ -71,6 +80,11 @@ function decide(end: End, situation: Situation): Settlement {
       const { id, run } = situation.job
       return { id, run, kind: 'suspend', waits: end.waits, progressed: end.progressed }
     }
+    case 'undone':
+      return { id: situation.job.id, run: situation.job.run, kind: 'undone' }
+    case 'not_undone':
+      if (situation.aborted && isAbort(end.error, situation.aborted)) return aborted(situation, end.error)
+      return end.isFinal ? failed(end.error, situation) : retried(end.error, situation)
     case 'ignored':
       return aborted(situation, undefined, end.note)
   }

@@ -7,6 +7,7 @@ import { fieldsOf } from '../observability/report.ts'
 import { type AbortReason, toAbortError } from './abort.ts'
 import { RunContext, type RunView, type Surroundings } from './context.ts'
 import type { Deferred } from './deferred.ts'
+import { isUndoing } from './durable/undo.ts'
 import { type End, settlementOf } from './outcome.ts'
 import type { Timed, Timeouts } from './timeouts.ts'
 
@@ -68,6 +69,7 @@ export class JobRun implements Run, RunView, Timed {
   /** While it waits, after its end, for its events to be written. */
   #goOn: (() => void) | undefined
   #isHurried = false
+  #isUndoing = false
   /** Ends the wait of middleware for a handler that is suspended. */
   #drop: ((error: unknown) => void) | undefined
 
@@ -100,8 +102,8 @@ export class JobRun implements Run, RunView, Timed {
       })
     }
     around.call(running, context, handle).then(
-      (value) => this.#end({ how: 'returned', value }),
-      (error) => this.#end({ how: unfit && unfit.error === error ? 'unfit' : 'threw', error }),
+      (value) => this.#leave({ how: 'returned', value }),
+      (error) => this.#leave({ how: unfit && unfit.error === error ? 'unfit' : 'threw', error }),
     )
   }
 
@@ -187,6 +189,24 @@ export class JobRun implements Run, RunView, Timed {
     // Middleware ends its spans; what it returns is ignored, because the run has ended.
     this.#drop?.(asSignal(error, { kind: 'suspend' }))
     this.#controller?.abort(error)
+  }
+
+  stop(): void {
+    if (this.#isOver || this.#isUndoing) return
+    const error = new OncueError('JOB_SUSPENDED', 'the job is being undone; its handler comes no further')
+    this.#leave({ how: 'returned', value: undefined })
+    this.#isolated?.kill()
+    this.#drop?.(asSignal(error, { kind: 'suspend' }))
+  }
+
+  /** The handler has ended, or is dropped. Of a job that is being undone, the undos are left. */
+  #leave(end: End): void {
+    if (!isUndoing(this.job)) this.#end(end)
+    else if (!this.#isOver && !this.#isUndoing) {
+      this.#isUndoing = true
+      const thrown = 'error' in end ? end.error : undefined
+      void this.#context.durable.undoAll(thrown).then((undone) => this.#end(undone))
+    }
   }
 
   #abandon(): void {

@@ -46,7 +46,7 @@ export function assertNotNested(call: string): void {
 /** A name that is the same in every run. */
 export function assertCallName(
   name: unknown,
-  call: 'step' | 'sleep' | 'ask' | 'since' | 'spawn' | 'enqueue',
+  call: 'step' | 'sleep' | 'ask' | 'since' | 'spawn' | 'enqueue' | 'undo',
 ): asserts name is string {
   if (typeof name !== 'string' || name === '' || name.length > LIMITS.stepNameLength) {
     const message = `ctx.${call} needs a name of 1 to ${LIMITS.stepNameLength} characters that is the same in every run`
@@ -63,7 +63,7 @@ export function toMilliseconds(duration: unknown, what: string): number {
   throw new OncueError('INVALID_INPUT', message)
 }
 
-type Work = (signal: AbortSignal) => unknown
+export type Work = (signal: AbortSignal) => unknown
 
 /** `ctx.step`. Both the run that makes a result and later ones get it after a round trip through JSON. */
 export function createStep(record: StepRecord, runtime: Runtime): JobContext['step'] {
@@ -71,8 +71,7 @@ export function createStep(record: StepRecord, runtime: Runtime): JobContext['st
     assertNotNested('step')
     assertCallName(name, 'step')
     const { policy, max } = retryOf(options)
-    const timeoutMs =
-      options.timeout === undefined ? undefined : toMilliseconds(options.timeout, 'options.timeout')
+    const timeoutMs = timeoutOf(options)
     const begun = await record.begin(name)
     if ('result' in begun) return begun.result
     for (let attempt = begun.attempts + 1; ; attempt++) {
@@ -102,6 +101,16 @@ export function createStep(record: StepRecord, runtime: Runtime): JobContext['st
 }
 
 const DEFAULT_STEP_RETRIES = 3
+
+/** Throws if these options make no sense. */
+export function assertStepOptions(options: StepOptions): void {
+  retryOf(options)
+  timeoutOf(options)
+}
+
+function timeoutOf({ timeout }: StepOptions): number | undefined {
+  return timeout === undefined ? undefined : toMilliseconds(timeout, 'options.timeout')
+}
 
 function retryOf({ retry }: StepOptions): { policy: RetryPolicy | null; max: number } {
   if (retry === undefined) return { policy: null, max: 0 }

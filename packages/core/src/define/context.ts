@@ -17,7 +17,7 @@ import type {
   SignalOf,
   TopicOf,
 } from './jobs.ts'
-import type { Duration, Step } from './steps.ts'
+import type { Duration, Step, StepOptions } from './steps.ts'
 
 /** Fields that a handler does not see: how the job is stored, claimed and ended. */
 type NotRunning =
@@ -34,6 +34,7 @@ type NotRunning =
   | 'finishedAt'
   | 'cancelAt'
   | 'waits'
+  | 'ending'
   | 'updated'
 
 /** The job as its handler sees it: the fields of a claim, with the payload parsed by its schema. */
@@ -131,6 +132,14 @@ export interface JobContext<
    * characters.
    */
   since(change: string): Promise<boolean>
+
+  /**
+   * Registers what takes back the steps before it, if the job fails for good or is cancelled. Resolves when that is recorded. The
+   * undos of a job run in another run, the last one first, each once: the handler is repeated up to its first call that was
+   * not recorded, then dropped. `name` is the same in every run, and used once in each. `retry` repeats an undo that
+   * throws: ten times if omitted, over a quarter of an hour. If that does not help, the job fails with UNDO_FAILED.
+   */
+  undo(name: string, work: (signal: AbortSignal) => unknown, options?: StepOptions): Promise<void>
 
   /**
    * Calls `release` when this run ends, however it ends, also when it is suspended: for what the run holds, since

@@ -1,5 +1,6 @@
 import {
   type FailedChild,
+  isOncueError,
   type JobDefinition,
   type JobError,
   type JobId,
@@ -7,6 +8,7 @@ import {
   type Received,
   type SettledChild,
   StepError,
+  type StepOptions,
 } from '@oncue/core'
 import { describeError, parseSignal, signalSchema } from '@oncue/core/internal'
 import type {
@@ -23,12 +25,28 @@ import type { Runtime } from '@oncue/runtime'
 import { type AbortReason, isAbort } from '../abort.ts'
 import type { AskRequest, GivenAnswer, RefusedAnswer } from '../ask.ts'
 import type { OutcomeRecorder } from '../outcome-recorder.ts'
-import { assertCallName, assertNotNested, type StepRecord, toMilliseconds } from '../steps.ts'
+import {
+  assertCallName,
+  assertNotNested,
+  assertStepOptions,
+  createStep,
+  type StepRecord,
+  toMilliseconds,
+  type Work,
+} from '../steps.ts'
 import { pauseKey } from './recorded.ts'
 import { Replay } from './replay.ts'
 import { type ChildRef, hashOf } from './spawn-calls.ts'
 import { Spawns } from './spawns.ts'
 import { QUIET_MS, Suspension, type WaitingRun } from './suspension.ts'
+import {
+  isUndoing,
+  type RegisteredUndo,
+  type UndoEnd,
+  undoFailed,
+  undoMissing,
+  withUndoRetry,
+} from './undo.ts'
 
 /** A run as its waits see it. */
 export interface DurableRun extends WaitingRun {
@@ -36,6 +54,8 @@ export interface DurableRun extends WaitingRun {
   readonly signal: AbortSignal
   readonly aborted: AbortReason | null
   lose(): void
+  /** The job is being undone, and the handler has repeated what was recorded: it is dropped, and its undos run. */
+  stop(): void
   refuseRepeat(error: OncueError): void
 }
 
@@ -48,7 +68,13 @@ export interface DurableOptions {
   readonly parseResult: (topic: string, result: unknown) => unknown
   /** A step has finished: for the job's event stream. */
   readonly onStep: (name: string, text: string | undefined) => void
+  readonly onUndone: (name: string) => void
 }
+
+/** What is repeated until it succeeds: the keys of its outcome and of its pauses begin so. */
+type Repeated = { readonly key: 'step' | 'undone'; readonly pause: 'retry' | 'undo_retry' }
+const STEP: Repeated = { key: 'step', pause: 'retry' }
+const UNDO: Repeated = { key: 'undone', pause: 'undo_retry' }
 
 /** Of the results of the children of one call. */
 const MAX_RESULT_BYTES = 16 * 2 ** 20
@@ -59,13 +85,19 @@ export class Durable implements StepRecord {
   readonly #run: DurableRun
   readonly #options: DurableOptions
   readonly #replay: Replay
-  readonly #suspension: Suspension
+  #suspension: Suspension
   readonly #spawns: Spawns
   /** Calls that wait for children. */
   #groups = 0
   readonly #used = new Set<string>()
   readonly #receives = new Map<string, { count: number; open: Promise<Received<unknown>> | undefined }>()
   readonly #changes = new Map<string, Promise<boolean>>()
+  readonly #undos = new Map<string, RegisteredUndo>()
+  /**
+   * Of a job that is being undone: `replays` until the handler comes to something that is not recorded, then `undoes`. In
+   * both, nothing new begins: such a call never returns.
+   */
+  #ending: 'no' | 'replays' | 'undoes' = 'no'
   /** Steps whose work runs. */
   readonly #running = new Set<string>()
   #isReplaying: boolean
@@ -75,7 +107,8 @@ export class Durable implements StepRecord {
     const { store, recorder, runtime } = options
     this.#run = run
     this.#options = options
-    this.#isReplaying = run.job.waits !== null
+    if (isUndoing(run.job)) this.#ending = 'replays'
+    this.#isReplaying = run.job.waits !== null || isUndoing(run.job)
     this.#replay = new Replay({
       job: run.job,
       store,
@@ -86,7 +119,7 @@ export class Durable implements StepRecord {
       isWorking: (calls) => this.#suspension.isWorking(calls),
       lose: () => run.lose(),
     })
-    this.#suspension = new Suspension(run, this.#replay, runtime)
+    this.#suspension = new Suspension(isUndoing(run.job) ? stopping(run) : run, this.#replay, runtime)
     this.#spawns = new Spawns({
       job: run.job,
       replay: this.#replay,
@@ -115,23 +148,36 @@ export class Durable implements StepRecord {
     const key = this.#claim(`step:${name}`, 'step', name)
     return this.#calling(async () => {
       await this.#loadFor(key)
-      const { recorded } = this.#replay
-      if (recorded.has(key)) {
-        this.#replay.skipPauses(name)
-        const { kind, data } = await this.#replay.ask(key)
-        if (kind === 'step_failed') throw new StepError(name, data as JobError)
-        return { result: (data as { result?: unknown }).result }
+      if (this.#stopsAt(key)) {
+        this.#replay.skipPauses(`retry:${name}`)
+        return this.#hang(key)
       }
-      let attempts = 0
-      for (const attempt of recorded.pausesOf(name)) {
-        attempts = attempt
-        await this.#wait({ kind: 'timer', name, key: pauseKey(name, attempt) })
-      }
-      this.#goLive()
-      this.#running.add(name)
-      this.#suspension.beginStep()
-      return { attempts }
+      return this.#begin(STEP, name)
     })
+  }
+
+  async #begin(
+    kind: Repeated,
+    name: string,
+  ): Promise<{ readonly result: unknown } | { readonly attempts: number }> {
+    const key = `${kind.key}:${name}`
+    const call = `${kind.pause}:${name}`
+    const { recorded } = this.#replay
+    if (recorded.has(key)) {
+      this.#replay.skipPauses(call)
+      const { kind, data } = await this.#replay.ask(key)
+      if (kind === 'step_failed') throw new StepError(name, data as JobError)
+      return { result: (data as { result?: unknown }).result }
+    }
+    let attempts = 0
+    for (const attempt of recorded.pausesOf(call)) {
+      attempts = attempt
+      await this.#await({ kind: 'timer', name, key: pauseKey(call, attempt) })
+    }
+    this.#goLive()
+    this.#running.add(key)
+    this.#suspension.beginStep()
+    return { attempts }
   }
 
   async finish(name: string, text: string | undefined): Promise<unknown> {
@@ -146,12 +192,12 @@ export class Durable implements StepRecord {
       this.#options.onStep(name, text)
       return text === undefined ? undefined : JSON.parse(text)
     } finally {
-      this.#endStep(name)
+      this.#endStep(`step:${name}`)
     }
   }
 
   async fail(name: string, error: unknown): Promise<void> {
-    this.#endStep(name)
+    this.#endStep(`step:${name}`)
     const { aborted } = this.#run
     if (this.#isOver || (aborted && (aborted !== 'shutdown' || isAbort(error, aborted)))) return
     const data = JSON.stringify(describeError(error, this.#run.job.topic))
@@ -159,21 +205,24 @@ export class Durable implements StepRecord {
     if (inTurn) await inTurn
   }
 
-  async pause(name: string, attempt: number, delayMs: number): Promise<void> {
+  pause(name: string, attempt: number, delayMs: number): Promise<void> {
+    return this.#pause(STEP, name, attempt, delayMs)
+  }
+
+  async #pause({ pause }: Repeated, name: string, attempt: number, delayMs: number): Promise<void> {
     this.#assertMine()
     if (delayMs <= QUIET_MS) return this.#sleepHere(delayMs)
-    await this.#suspension.pausing(() =>
-      this.#wait({ kind: 'timer', name, key: pauseKey(name, attempt), delayMs }),
-    )
+    const key = pauseKey(`${pause}:${name}`, attempt)
+    await this.#suspension.pausing(() => this.#await({ kind: 'timer', name, key, delayMs }))
   }
 
   unstored(name: string, error: OncueError): void {
-    this.#endStep(name)
+    this.#endStep(`step:${name}`)
     this.#run.refuseRepeat(error)
   }
 
-  #endStep(name: string): void {
-    if (this.#running.delete(name)) this.#suspension.endStep()
+  #endStep(key: string): void {
+    if (this.#running.delete(key)) this.#suspension.endStep()
   }
 
   // --- waits
@@ -192,6 +241,7 @@ export class Durable implements StepRecord {
       const { recorded } = this.#replay
       const isShort = delayMs !== undefined && delayMs <= QUIET_MS && !recorded.has(`wait:${key}`)
       if (recorded.has(key)) await this.#replay.ask(key)
+      else if (this.#stopsAt(key)) await this.#hang(key)
       else if (isShort) {
         this.#goLive()
         await this.#suspension.working(async () => {
@@ -256,12 +306,19 @@ export class Durable implements StepRecord {
 
   spawn(spawn: NewSpawn): Promise<JobId> {
     this.#assertMine()
+    if (this.#ending !== 'no') return this.#spawnAgain(spawn)
     // No wait, and nothing of the handler's own: it does not make the run a concurrent one.
     return this.#suspension.working(async () => {
       await this.#replay.load()
       if (!this.#replay.recorded.has(spawn.key)) this.#goLive()
       return this.#spawns.add(spawn)
     })
+  }
+
+  /** Of a job that is being undone: none but what an earlier run made. */
+  async #spawnAgain(spawn: NewSpawn): Promise<JobId> {
+    await this.#load()
+    return this.#stopsAt(spawn.key) ? this.#hang(spawn.key) : this.#spawns.add(spawn)
   }
 
   async settled(children: readonly ChildRef[]): Promise<SettledChild[]> {
@@ -297,6 +354,13 @@ export class Durable implements StepRecord {
 
   /** Resolves with the outcome of a wait, in this run or, if the run is suspended, in a later one. */
   async #wait(wait: SuspendedWait, opening?: readonly NewOutcome[]): Promise<Outcome> {
+    const { kind, name, key } = wait
+    const signal = kind === 'signal' ? { signal: name } : {}
+    const isNew = this.#replay.recorded.answerTo({ key, ...signal }) === undefined
+    return isNew && this.#ending !== 'no' ? this.#hang(key) : this.#await(wait, opening)
+  }
+
+  async #await(wait: SuspendedWait, opening?: readonly NewOutcome[]): Promise<Outcome> {
     const { key } = wait
     const { aborted, signal } = this.#run
     if (aborted && aborted !== 'shutdown') throw signal.reason
@@ -332,6 +396,7 @@ export class Durable implements StepRecord {
       const decided = recorded.get(key)
       // Not in recorded order: it may be decided long after what follows it in the handler.
       if (decided) return decided.data === true
+      if (this.#stopsAt(key)) return this.#hang(key)
       // The signal that resumed the job, and that the handler has not come to.
       const isBeforeSignal = this.#isReplaying && recorded.hasSignals
       const isNew = this.#replay.isCaughtUp && !isBeforeSignal
@@ -340,6 +405,100 @@ export class Durable implements StepRecord {
       await this.#suspension.working(() => this.#replay.send([outcome]))
       return isNew
     })
+  }
+
+  // --- undo
+
+  async undo(name: string, work: Work, options: StepOptions): Promise<void> {
+    assertNotNested('undo')
+    assertCallName(name, 'undo')
+    assertStepOptions(options)
+    if (typeof work !== 'function') {
+      throw new OncueError('INVALID_INPUT', `ctx.undo(${JSON.stringify(name)}) needs a function that undoes`)
+    }
+    const key = this.#claim(`undo:${name}`, 'undo', name)
+    await this.#calling(async () => {
+      await this.#loadFor(key)
+      this.#undos.set(name, { work, options })
+      if (this.#replay.recorded.has(key)) await this.#replay.ask(key)
+      else if (this.#stopsAt(key)) await this.#hang(key)
+      else {
+        this.#goLive()
+        await this.#suspension.working(() => this.#replay.record({ key, kind: 'undo' }))
+      }
+    })
+  }
+
+  /**
+   * Runs what was registered and has not run, the last one first. The handler is over, or dropped: `thrown` is what it threw. One
+   * that fails ends it: those before it may rely on what it undoes.
+   */
+  async undoAll(thrown: unknown): Promise<UndoEnd> {
+    try {
+      await this.#load()
+    } catch (error) {
+      return { how: 'not_undone', error, isFinal: false }
+    }
+    this.#ending = 'undoes'
+    this.#suspension.close()
+    this.#suspension = new Suspension(this.#run, this.#replay, this.#options.runtime)
+    this.#replay.skipAll()
+    const open = this.#replay.recorded.openUndos
+    const missing = open.filter((name) => !this.#undos.has(name))
+    if (missing.length > 0 && !this.#run.aborted) return undoMissing(missing, thrown)
+    this.#goLive()
+    const undo = createStep(this.#undoRecord(), this.#options.runtime)
+    for (let name = open.pop(); name !== undefined; name = open.pop()) {
+      const { work, options } = this.#undos.get(name) as RegisteredUndo
+      try {
+        this.#run.signal.throwIfAborted()
+        await undo(name, async (signal) => void (await work(signal)), withUndoRetry(options))
+      } catch (error) {
+        const { aborted, signal } = this.#run
+        // A run that was asked to stop leaves the rest to the next one.
+        if (aborted) return { how: 'not_undone', error: signal.reason, isFinal: false }
+        const isAway = isOncueError(error) && error.retryable && !isOncueError(error, 'STEP_TIMEOUT')
+        return isAway ? { how: 'not_undone', error, isFinal: false } : undoFailed(name, open, error)
+      }
+    }
+    return { how: 'undone' }
+  }
+
+  /** An undo is a step without a result, whose failure is not recorded. */
+  #undoRecord(): StepRecord {
+    const run = this.#run
+    const keyOf = (name: string) => `${UNDO.key}:${name}`
+    const isEnding = () => this.isEnding
+    return {
+      begin: (name) => this.#suspension.calling(() => this.#begin(UNDO, name)),
+      finish: async (name) => {
+        try {
+          this.#assertMine()
+          await this.#replay.record({ key: keyOf(name), kind: 'undone' })
+          this.#options.onUndone(name)
+        } finally {
+          this.#endStep(keyOf(name))
+        }
+      },
+      fail: async (name) => this.#endStep(keyOf(name)),
+      pause: (name, attempt, delayMs) => this.#pause(UNDO, name, attempt, delayMs),
+      unstored: (name) => this.#endStep(keyOf(name)),
+      signal: run.signal,
+      get isEnding() {
+        return isEnding()
+      },
+    }
+  }
+
+  /** Whether a call is new, and its job is being undone. */
+  #stopsAt(key: string): boolean {
+    return this.#ending !== 'no' && !this.#replay.recorded.has(key)
+  }
+
+  /** The handler comes no further. Like a wait, so that the run notices when it does nothing else. */
+  #hang(key: string): Promise<never> {
+    if (this.#ending === 'replays') this.#suspension.add({ kind: 'timer', name: key, key })
+    return new Promise(() => {})
   }
 
   // --- calls
@@ -359,6 +518,8 @@ export class Durable implements StepRecord {
 
   async #calling<T>(call: () => Promise<T>): Promise<T> {
     this.#assertMine()
+    // Of a handler that was dropped.
+    if (this.#ending === 'undoes') return new Promise(() => {})
     return this.#suspension.calling(call)
   }
 
@@ -412,5 +573,18 @@ export class Durable implements StepRecord {
     this.#isOver = true
     this.#replay.close()
     this.#suspension.close()
+  }
+}
+
+/** What a job that is being undone waits for is that its handler comes no further. */
+function stopping(run: DurableRun): WaitingRun {
+  return {
+    get inFlight() {
+      return run.inFlight
+    },
+    get isIsolated() {
+      return run.isIsolated
+    },
+    suspend: () => run.stop(),
   }
 }

@@ -3,12 +3,13 @@ import type { Outcome, Spawned } from '@oncue/db'
 /** What is recorded for a job, and which of its signals this run has taken. */
 export class RecordedOutcomes {
   readonly #byKey = new Map<string, Outcome>()
-  /** The attempts after which a step paused outside of the worker. */
+  /** The attempts after which a step or an undo paused outside of the worker, by the call. */
   readonly #pauses = new Map<string, Set<number>>()
   /** Delivered signals that no receive has taken, by name. */
   readonly #signals = new Map<string, Outcome[]>()
   /** The last signal of each name that a receive has taken. */
   readonly #taken = new Map<string, number>()
+  readonly #undos: string[] = []
   #last = 0
 
   /** The number of the last one. */
@@ -29,8 +30,9 @@ export class RecordedOutcomes {
       return true
     }
     this.#byKey.set(key, outcome)
-    const [, step, attempt] = PAUSE.exec(key) ?? []
-    if (step !== undefined) this.#pauses.set(step, (this.#pauses.get(step) ?? new Set()).add(Number(attempt)))
+    if (kind === 'undo') this.#undos.push(key.slice('undo:'.length))
+    const [, call, attempt] = PAUSE.exec(key) ?? []
+    if (call !== undefined) this.#pauses.set(call, (this.#pauses.get(call) ?? new Set()).add(Number(attempt)))
     return true
   }
 
@@ -47,9 +49,14 @@ export class RecordedOutcomes {
     return this.#byKey.has(key)
   }
 
-  /** The attempts of a step after which it paused, in order. Short pauses are not recorded: there may be gaps. */
-  pausesOf(step: string): number[] {
-    return [...(this.#pauses.get(step) ?? [])].sort((a, b) => a - b)
+  /** The undos that were registered and have not run, in the order of their registration. */
+  get openUndos(): string[] {
+    return this.#undos.filter((name) => !this.#byKey.has(`undone:${name}`))
+  }
+
+  /** The attempts of a step or an undo after which it paused, in order. Short pauses are not recorded: there may be gaps. */
+  pausesOf(call: string): number[] {
+    return [...(this.#pauses.get(call) ?? [])].sort((a, b) => a - b)
   }
 
   /** The outcome of a call by its key or, of a receive, the next signal of its name: whichever came first. */
@@ -81,5 +88,6 @@ export function keysOf({ key, kind, data }: Outcome): string[] {
   return kind === 'spawn' ? Object.keys(data as Spawned) : [key]
 }
 
-export const pauseKey = (step: string, attempt: number) => `retry:${step}#${attempt}`
-const PAUSE = /^(?:wait:)?retry:(.*)#(\d+)$/s
+/** Of `retry:<step>` or `undo_retry:<undo>`. */
+export const pauseKey = (call: string, attempt: number) => `${call}#${attempt}`
+const PAUSE = /^(?:wait:)?((?:undo_)?retry:.*)#(\d+)$/s

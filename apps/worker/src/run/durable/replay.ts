@@ -137,8 +137,15 @@ export class Replay implements RecordingRun {
   }
 
   /** A finished step does not ask for its pauses again. */
-  skipPauses(step: string): void {
-    for (const attempt of this.#recorded.pausesOf(step)) this.#pass(pauseKey(step, attempt))
+  skipPauses(call: string): void {
+    for (const attempt of this.#recorded.pausesOf(call)) this.#pass(pauseKey(call, attempt))
+  }
+
+  /** The handler is dropped: it asks for nothing more. */
+  skipAll(): void {
+    this.#unasked.clear()
+    this.#unwaited.clear()
+    this.#goOn()
   }
 
   /** The call gets no answer. */
@@ -298,11 +305,8 @@ export class Replay implements RecordingRun {
     const recorded = [...this.#asked.values()].filter(
       (asked) => asked.isRecorded && this.#recorded.answerTo(asked) !== undefined,
     )
-    if (!this.#options.isWorking(recorded.length)) {
-      this.#unasked.clear()
-      this.#unwaited.clear()
-    }
-    this.#goOn()
+    if (!this.#options.isWorking(recorded.length)) this.skipAll()
+    else this.#goOn()
   }
 
   // --- ending
