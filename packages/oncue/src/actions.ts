@@ -188,6 +188,7 @@ const REASONS: Readonly<Record<string, string>> = {
   RUNNING: 'already running',
   SUSPENDED: 'suspended until a signal, a timer or their children',
   THROTTLED: 'waiting for a slot of their concurrency key',
+  UNDOING: 'being undone',
   UNIQUE_KEY_LIVE: 'another job holds the same unique key',
 }
 

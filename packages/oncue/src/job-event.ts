@@ -32,6 +32,7 @@ interface EventData {
   readonly paths?: readonly string[]
   readonly jobId?: string
   readonly name?: string
+  readonly status?: string
   readonly level?: string
   readonly message?: string
   readonly fields?: unknown
@@ -52,6 +53,8 @@ function sentenceOf({ type, data, created }: JobEvent): string {
   if (deed !== undefined) return `${deed}${fieldsOf(known)}${known.by ? ` by ${known.by}` : ''}`
   if (type === 'replaced') return known.jobId ? `replaced by ${known.jobId}` : 'replaced'
   if (type === 'step_finished' && known.name) return `step ${known.name} finished`
+  if (type === 'undone' && known.name) return `undo ${known.name} has run`
+  if (type === 'undoing') return `undoing, then ${known.status ?? 'failed'}`
   if (type === 'log' && known.message !== undefined)
     return [`${known.level ?? 'info'}: ${known.message}`, jsonOf(known.fields)].filter(Boolean).join(' ')
   return [type, jsonOf(data)].filter(Boolean).join(' ')

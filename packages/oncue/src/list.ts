@@ -103,7 +103,7 @@ export function colouredStatus(job: JobSummary, now: Date): string {
   const style = { failed: 'red', completed: 'green', processing: 'cyan' } as const
   return styled(
     style[job.status as keyof typeof style] ?? 'reset',
-    job.waits ? 'suspended' : stateOf(job, now),
+    job.ending ? 'undoing' : job.waits ? 'suspended' : stateOf(job, now),
   )
 }
 

@@ -90,6 +90,7 @@ function describe(job: JobDetails, waiting: Explanation | null, story: Timeline 
       ['worker', job.lockedBy],
       ['lease until', moment(job.lockedUntil)],
       ['asked to stop', moment(job.cancelAt)],
+      ['undoing', job.ending && `since ${formatTime(new Date(job.ending.since))}, then ${job.ending.status}`],
       [
         'waits for',
         job.waits ? waitsInWords(job.waits, now) : job.depsLeft ? count(job.depsLeft, 'other job') : null,

@@ -45,6 +45,10 @@ function inWords(jobId: string, entry: TimelineEntry, n: number): string {
       return `signal ${name}${json}`
     case 'step':
       return `step ${name} finished${json}`
+    case 'undo':
+      return `undo ${name} registered`
+    case 'undone':
+      return `undo ${name} has run`
     case 'step_failed':
       return `step ${name} failed${json}`
   }
