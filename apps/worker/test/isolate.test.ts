@@ -150,6 +150,19 @@ describeBoth('an isolated job', (bench) => {
     expect(result).not.toHaveProperty('pid', process.pid)
   })
 
+  it('plans, runs nodes and calls tools in its process, and tells the job of them', async () => {
+    const { result, events } = await (await isolated(bench)).run('agent')
+    expect(result).toEqual({ hits: 1, pid: expect.any(Number) })
+    expect(result).not.toHaveProperty('pid', process.pid)
+    expect(events.map(({ type, data }) => [type, data])).toEqual([
+      ['plan_generated', { name: 'plan', plan: ['a'] }],
+      ['node_started', { name: 'node' }],
+      ['node_finished', { name: 'node', result: 1 }],
+      ['tool_called', { name: 'search', args: { todo: ['a'] } }],
+      ['tool_returned', { name: 'search', result }],
+    ])
+  })
+
   it('is not suspended before all of its waits have reached the worker', async () => {
     const execution = await isolated(bench)
     const { waits } = await execution.run('sleeps_twice')

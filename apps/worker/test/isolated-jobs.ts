@@ -44,6 +44,7 @@ const jobs = defineJobs({
   everything: isolated(),
   sleeps: job({ input: z.unknown(), isolate: true, signals: { bank: z.object({ ok: z.boolean() }) } }),
   asks: isolated(),
+  agent: isolated(),
   sleeps_twice: isolated(),
   holds: isolated(),
   late: isolated(),
@@ -137,6 +138,15 @@ export const workers = defineWorkers(jobs, {
   asks: async (_job, ctx) => {
     const even = z.number().refine((n) => n % 2 === 0)
     return { ...(await ctx.ask('approve', 'How many?', even)), pid: process.pid }
+  },
+  agent: async (_job, ctx) => {
+    const todo = await ctx.plan('plan', () => ['a'])
+    await ctx.node('node', () => 1)
+    const called = await ctx.tool('search', { todo }, (args) => ({
+      hits: args.todo.length,
+      pid: process.pid,
+    }))
+    return called
   },
   sleeps_twice: async (_job, ctx) => {
     const first = ctx.sleep('first', '1h')

@@ -41,7 +41,7 @@ export {
 export type { JobSchedule } from './define/schedule.ts'
 export { Cancel, PermanentError, Snooze } from './define/signals.ts'
 export { StepError } from './define/step-error.ts'
-export type { Duration, EachOptions, Step, StepOptions } from './define/steps.ts'
+export type { Duration, EachOptions, Step, StepOptions, ToldStep, ToolStep } from './define/steps.ts'
 export {
   type AllHandlers,
   type AnyHandler,

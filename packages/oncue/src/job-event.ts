@@ -21,6 +21,21 @@ const DEEDS: Readonly<Record<string, string>> = {
   cancel_requested: 'asked to stop',
 }
 
+/** What an agent does. */
+const AGENTS: Readonly<Record<string, (name: string, data: EventData) => string>> = {
+  plan_generated: (name, { plan }) => `plan ${name}${colonValue(plan)}`,
+  node_started: (name) => `node ${name} started`,
+  node_finished: (name, data) => `node ${name} ${endOf('finished', data)}`,
+  tool_called: (name, { args }) =>
+    `tool ${name} called${args === undefined ? '' : ` with ${JSON.stringify(args)}`}`,
+  tool_returned: (name, data) => `tool ${name} ${endOf('returned', data)}`,
+}
+
+const endOf = (how: string, { error, result }: EventData) =>
+  error ? `failed: ${errorInWords(error)}` : `${how}${colonValue(result)}`
+
+const colonValue = (value: unknown) => (value === undefined ? '' : `: ${JSON.stringify(value)}`)
+
 /** Every field may be missing: workers of other versions write events too. */
 interface EventData {
   readonly run?: number
@@ -36,6 +51,9 @@ interface EventData {
   readonly level?: string
   readonly message?: string
   readonly fields?: unknown
+  readonly args?: unknown
+  readonly plan?: unknown
+  readonly result?: unknown
 }
 
 const MAX_WIDTH = 160
@@ -55,6 +73,8 @@ function sentenceOf({ type, data, created }: JobEvent): string {
   if (type === 'step_finished' && known.name) return `step ${known.name} finished`
   if (type === 'undone' && known.name) return `undo ${known.name} has run`
   if (type === 'undoing') return `undoing, then ${known.status ?? 'failed'}`
+  const told = known.name === undefined ? undefined : AGENTS[type]
+  if (told) return told(known.name ?? '', known)
   if (type === 'log' && known.message !== undefined)
     return [`${known.level ?? 'info'}: ${known.message}`, jsonOf(known.fields)].filter(Boolean).join(' ')
   return [type, jsonOf(data)].filter(Boolean).join(' ')

@@ -10,7 +10,7 @@ import { undoIsolated } from '../run/durable/undo.ts'
 import { createJobLog } from '../run/job-log.ts'
 import { setUpModules } from '../run/module-hooks.ts'
 import { loadModules } from '../run/modules.ts'
-import { assertNotNested, createStep } from '../run/steps.ts'
+import { assertNotNested, createSteps } from '../run/steps.ts'
 import { unawaited } from '../run/unawaited.ts'
 import { inPages } from '../run/waited-for.ts'
 import type { Called, Calls, FromChild, ToChild, Told } from './messages.ts'
@@ -136,6 +136,9 @@ class ChildContext implements JobContext {
   readonly log: JobLog
   readonly progress: JobContext['progress']
   readonly step: JobContext['step']
+  readonly plan: JobContext['plan']
+  readonly node: JobContext['node']
+  readonly tool: JobContext['tool']
   readonly sleep: JobContext['sleep']
   readonly receive: JobContext['receive']
   readonly since: JobContext['since']
@@ -166,10 +169,10 @@ class ChildContext implements JobContext {
       line.tell({ method: 'progress', args: [JSON.parse(text)] })
     }
     const isEnding = () => this.#isOver || this.signal.aborted
-    this.step = createStep(
+    const steps = createSteps(
       {
         begin: (name) => call('beginStep', name),
-        finish: (name, text) => call('finishStep', name, text),
+        finish: (name, text, isTold) => call('finishStep', name, text, isTold),
         pause: (name, attempt, delayMs) => call('pauseStep', name, attempt, delayMs),
         fail: (name, error) => call('failStep', name, packError(error, job.topic)),
         unstored: (name, error) =>
@@ -180,8 +183,13 @@ class ChildContext implements JobContext {
         },
       },
       systemRuntime,
+      (type, data) => call('tell', type, data),
     )
     this.undo = () => unawaited(Promise.reject(undoIsolated(job.topic)))
+    this.step = steps.step
+    this.plan = steps.plan
+    this.node = steps.node
+    this.tool = steps.tool
     const sleep = async (...args: Parameters<JobContext['sleep']>) => {
       assertNotNested('sleep')
       return call('sleep', ...args)

@@ -215,11 +215,12 @@ const CALLS: {
 } = {
   checkpoint: (context, cursor) => context.checkpoint(cursor),
   emit: (context, type, data) => context.emit(type, data),
+  tell: (context, type, data) => context.tell(type, data),
   make: (context, key, topic, payload, options) => context.make(key, topic, payload, options),
   settled: (context, children) => context.durable.settled(children),
   waitedForPage: (context, after) => context.waitedForPage(after),
   beginStep: (context, name) => context.durable.begin(name),
-  finishStep: (context, name, result) => context.durable.finish(name, result),
+  finishStep: (context, name, result, isTold) => context.durable.finish(name, result, isTold),
   failStep: (context, name, error) => context.durable.fail(name, unpackError(error)),
   pauseStep: (context, name, attempt, delayMs) => context.durable.pause(name, attempt, delayMs),
   sleep: (context, name, until) => context.durable.sleep(name, until),

@@ -35,13 +35,15 @@ export type Told =
 export interface Calls {
   checkpoint(cursor: unknown): Promise<void>
   emit(type: string, data: unknown): Promise<void>
+  /** An event of one of Oncue's own types. */
+  tell(type: string, data: object): Promise<void>
   /** A job, as a child or not, by the key of the call. */
   make(key: string, topic: string, payload: unknown, options: object): Promise<string>
   settled(children: readonly ChildRef[]): Promise<SettledChild[]>
   waitedForPage(after: number): Promise<WaitedForPage>
   beginStep(name: string): Promise<{ readonly result: unknown } | { readonly attempts: number }>
   /** JSON text. */
-  finishStep(name: string, result: string | undefined): Promise<unknown>
+  finishStep(name: string, result: string | undefined, isTold: boolean): Promise<unknown>
   failStep(name: string, error: PackedError): Promise<void>
   pauseStep(name: string, attempt: number, delayMs: number): Promise<void>
   sleep(name: string, until: number | string | Date): Promise<void>

@@ -23,7 +23,7 @@ import { isUndoing, undoIsolated } from './durable/undo.ts'
 import type { JobEvents, RunEvents } from './job-events.ts'
 import { createJobLog } from './job-log.ts'
 import type { OutcomeRecorder } from './outcome-recorder.ts'
-import { createStep } from './steps.ts'
+import { createSteps } from './steps.ts'
 import { unawaited } from './unawaited.ts'
 import { inPages, type WaitedForPage } from './waited-for.ts'
 
@@ -80,7 +80,7 @@ export class RunContext implements JobContext {
   readonly #around: Surroundings
   #events: RunEvents | undefined
   #log: JobLog | undefined
-  #step: JobContext['step'] | undefined
+  #steps: ReturnType<typeof createSteps> | undefined
   #durable: Durable | undefined
   #deferred: Deferred | undefined
   readonly #definition: JobDefinition
@@ -120,8 +120,29 @@ export class RunContext implements JobContext {
   }
 
   get step(): JobContext['step'] {
-    this.#step ??= createStep(this.durable, this.#around.runtime)
-    return this.#step
+    return this.#allSteps.step
+  }
+
+  get plan(): JobContext['plan'] {
+    return this.#allSteps.plan
+  }
+
+  get node(): JobContext['node'] {
+    return this.#allSteps.node
+  }
+
+  get tool(): JobContext['tool'] {
+    return this.#allSteps.tool
+  }
+
+  get #allSteps(): ReturnType<typeof createSteps> {
+    this.#steps ??= createSteps(this.durable, this.#around.runtime, (...event) => this.tell(...event))
+    return this.#steps
+  }
+
+  /** An event of a step that runs, and so is new. Resolves when it is written. */
+  tell(type: string, data: object): Promise<void> {
+    return this.#keep({ type, data })
   }
 
   get sleep(): JobContext['sleep'] {

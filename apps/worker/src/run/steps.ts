@@ -11,6 +11,7 @@ import {
 import { assertText, encodeJson, retryOptionsSchema, signalOf, toInputError } from '@oncue/core/internal'
 import { parseDuration, type Runtime } from '@oncue/runtime'
 import { createEach } from './each.ts'
+import { createToldSteps, type RunStep, type Tell } from './told-steps.ts'
 import { unawaitedAtEnd } from './unawaited.ts'
 
 /** What a step needs of its run: in an isolated process each is a call to the worker. */
@@ -20,8 +21,8 @@ export interface StepRecord {
    * Throws a StepError for a failure that the handler had survived.
    */
   begin(name: string): Promise<{ readonly result: unknown } | { readonly attempts: number }>
-  /** Records the result, as JSON text, and returns it. */
-  finish(name: string, text: string | undefined): Promise<unknown>
+  /** Records the result, as JSON text, and returns it. `isTold`: its own events say that it has finished. */
+  finish(name: string, text: string | undefined, isTold: boolean): Promise<unknown>
   /** Its last attempt failed. Recorded if the handler survives it. Resolves when the handler may hear of it. */
   fail(name: string, error: unknown): Promise<void>
   /** Waits before the next attempt. */
@@ -46,7 +47,7 @@ export function assertNotNested(call: string): void {
 /** A name that is the same in every run. */
 export function assertCallName(
   name: unknown,
-  call: 'step' | 'sleep' | 'ask' | 'since' | 'spawn' | 'enqueue' | 'undo',
+  call: 'step' | 'plan' | 'node' | 'tool' | 'sleep' | 'ask' | 'since' | 'spawn' | 'enqueue' | 'undo',
 ): asserts name is string {
   if (typeof name !== 'string' || name === '' || name.length > LIMITS.stepNameLength) {
     const message = `ctx.${call} needs a name of 1 to ${LIMITS.stepNameLength} characters that is the same in every run`
@@ -65,11 +66,17 @@ export function toMilliseconds(duration: unknown, what: string): number {
 
 export type Work = (signal: AbortSignal) => unknown
 
-/** `ctx.step`. Both the run that makes a result and later ones get it after a round trip through JSON. */
-export function createStep(record: StepRecord, runtime: Runtime): JobContext['step'] {
-  const step = async (name: string, work: Work, options: StepOptions = {}): Promise<unknown> => {
-    assertNotNested('step')
-    assertCallName(name, 'step')
+/**
+ * `ctx.step` and its kinds for agents. Both the run that makes a result and later ones get it after a round trip through JSON.
+ */
+export function createSteps(
+  record: StepRecord,
+  runtime: Runtime,
+  tell: Tell,
+): Pick<JobContext, 'step' | 'plan' | 'node' | 'tool'> {
+  const run = async (...[call, name, work, options = {}]: Parameters<RunStep>): Promise<unknown> => {
+    assertNotNested(call)
+    assertCallName(name, call)
     const { policy, max } = retryOf(options)
     const timeoutMs = timeoutOf(options)
     const begun = await record.begin(name)
@@ -90,14 +97,16 @@ export function createStep(record: StepRecord, runtime: Runtime): JobContext['st
         })
         continue
       }
-      return store(name, result, record)
+      return store(name, result, record, call !== 'step')
     }
   }
+  const step = (name: string, work: Work, options?: StepOptions) => run('step', name, work, options)
   const started = (...args: Parameters<typeof step>) => unawaitedAtEnd(step(...args), record)
   const each = createEach(step)
   const startedEach = (...args: Parameters<typeof each>) => unawaitedAtEnd(each(...args), record)
   // The results are what the types say after their round trip; the compiler cannot infer that.
-  return Object.assign(started, { each: startedEach }) as JobContext['step']
+  const told = createToldSteps((...args) => unawaitedAtEnd(run(...args), record), tell)
+  return { step: Object.assign(started, { each: startedEach }) as JobContext['step'], ...told }
 }
 
 const DEFAULT_STEP_RETRIES = 3
@@ -143,9 +152,9 @@ function attemptOf(
   })
 }
 
-async function store(name: string, result: unknown, record: StepRecord): Promise<unknown> {
+async function store(name: string, result: unknown, record: StepRecord, isTold: boolean): Promise<unknown> {
   try {
-    return await record.finish(name, result === undefined ? undefined : encodeJson(result, 'result'))
+    return await record.finish(name, result === undefined ? undefined : encodeJson(result, 'result'), isTold)
   } catch (cause) {
     // A lost run no longer owns the job; an unreachable database says nothing about the result.
     if (isOncueError(cause) && (cause.code === 'STALE_RUN' || cause.retryable)) throw cause

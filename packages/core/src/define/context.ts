@@ -17,7 +17,7 @@ import type {
   SignalOf,
   TopicOf,
 } from './jobs.ts'
-import type { Duration, Step, StepOptions } from './steps.ts'
+import type { Duration, Step, StepOptions, ToldStep, ToolStep } from './steps.ts'
 
 /** Fields that a handler does not see: how the job is stored, claimed and ended. */
 type NotRunning =
@@ -107,6 +107,15 @@ export interface JobContext<
 
   /** Pieces of work that run once for the whole job. */
   readonly step: Step
+
+  /**
+   * Three kinds of step for agents, by the rules of `step`. Beside their outcome they write what happens into the job's
+   * stream, before the run goes on: `plan` a `plan_generated`, `node` a `node_started` and a `node_finished`, `tool` a
+   * `tool_called` with the arguments and a `tool_returned`. Arguments and results over 60 KB are left out of the events.
+   */
+  readonly plan: ToldStep
+  readonly node: ToldStep
+  readonly tool: ToolStep
 
   /**
    * Waits for a time, or until a moment. A wait of more than a second leaves the worker: the job is suspended, and its

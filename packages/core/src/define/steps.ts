@@ -1,5 +1,5 @@
 import type { RetryOptions } from '../job/retry.ts'
-import type { ReturnsStorable, Stored } from './storable.ts'
+import type { ReturnsStorable, Storable, Stored } from './storable.ts'
 
 /** Milliseconds, or a text such as `500ms`, `30s`, `5m`, `2h`, `7d`. */
 export type Duration = number | `${number}${'ms' | 's' | 'm' | 'h' | 'd'}`
@@ -18,6 +18,21 @@ export interface EachOptions<Item> extends StepOptions {
   /** How many run at once, 1 to 1,000. Default: 1. */
   readonly concurrency?: number | undefined
 }
+
+/** A step whose event is written into the job's stream. */
+export type ToldStep = <Result>(
+  name: string,
+  work: ((signal: AbortSignal) => Result | Promise<Result>) & ReturnsStorable<Result>,
+  options?: StepOptions,
+) => Promise<Stored<Result>>
+
+/** A step that calls a tool with these arguments. */
+export type ToolStep = <Args, Result>(
+  name: string,
+  args: Args & Storable<Args>,
+  work: ((args: Args, signal: AbortSignal) => Result | Promise<Result>) & ReturnsStorable<Result>,
+  options?: StepOptions,
+) => Promise<Stored<Result>>
 
 export interface Step {
   /**

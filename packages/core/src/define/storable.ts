@@ -48,6 +48,11 @@ type Unstorable<Value, Left extends unknown[] = Deep> =
               : never
             : never
 
+/** Refuses at compile time an argument that could not be stored. */
+export type Storable<Value> = [Unstorable<Value>] extends [never]
+  ? unknown
+  : { readonly 'must be a JSON value': Unstorable<Value> }
+
 /** Refuses at compile time a function whose result could not be stored. */
 export type ReturnsStorable<Value> = [Unstorable<Value>] extends [never]
   ? unknown

@@ -4,7 +4,7 @@ import { maskedSchema } from './jobs.ts'
 
 /**
  * - `created`, `finished`: of the job; `name` is its status at the end
- * - `step`, `step_failed`: `data` is the result or the error
+ * - `step`, `step_failed`: `data` is the result or the error; the end of a plan, a node or a tool is told by its event
  * - `slept`: a sleep is over, or the pause of a step
  * - `signal`: was delivered, with its `data`
  * - `asked`, `answer`, `refused`: a question, its answer, and an answer that did not fit

@@ -75,6 +75,31 @@ export function describeTimeline(dialect: Dialect): void {
       expect((await store.timeline(id))?.isComplete).toBe(true)
     })
 
+    it('tells plans, nodes and tools once: by their events, which say more than their outcomes', async () => {
+      const { store, id, record, told } = await started()
+      await store.events.append(id, null, [
+        { type: 'plan_generated', data: { name: 'plan', plan: ['refund'] } },
+        { type: 'tool_called', data: { name: 'refund', args: { cents: 5 } } },
+        { type: 'tool_returned', data: { name: 'refund', error: { class: 'Error', message: 'busy' } } },
+        { type: 'tool_called', data: { name: 'charge', args: { cents: 5 } } },
+        { type: 'tool_returned', data: { name: 'charge', result: 'ok' } },
+      ])
+      bench.clock.advance(MINUTE)
+      // The failed attempt of refund is in the events; that it returned in the end is not.
+      await record(step('plan', ['refund']), step('refund', 'late'), step('charge', 'ok'))
+      expect(
+        (await told()).map(([kind, name, data]) => [kind, name, (data as { name?: string })?.name]),
+      ).toEqual([
+        ['created', null, undefined],
+        ['event', 'plan_generated', 'plan'],
+        ['event', 'tool_called', 'refund'],
+        ['event', 'tool_returned', 'refund'],
+        ['event', 'tool_called', 'charge'],
+        ['event', 'tool_returned', 'charge'],
+        ['step', 'refund', undefined],
+      ])
+    })
+
     it('tells which jobs were made, and which of the awaited ones did not complete', async () => {
       const { store, id, run, told } = await started()
       const [done, lost] = await spawn(store, { id, run }, 2)

@@ -29,7 +29,7 @@ import {
   assertCallName,
   assertNotNested,
   assertStepOptions,
-  createStep,
+  createSteps,
   type StepRecord,
   toMilliseconds,
   type Work,
@@ -66,7 +66,7 @@ export interface DurableOptions {
   readonly definition: Pick<JobDefinition, 'signals'>
   /** A result of a child, by the schema of its topic. */
   readonly parseResult: (topic: string, result: unknown) => unknown
-  /** A step has finished: for the job's event stream. */
+  /** A step has finished whose events do not say so: for the job's event stream. */
   readonly onStep: (name: string, text: string | undefined) => void
   readonly onUndone: (name: string) => void
 }
@@ -180,7 +180,7 @@ export class Durable implements StepRecord {
     return { attempts }
   }
 
-  async finish(name: string, text: string | undefined): Promise<unknown> {
+  async finish(name: string, text: string | undefined, isTold: boolean): Promise<unknown> {
     try {
       this.#assertMine()
       // An object, because a result that is null is not a result that is missing.
@@ -189,7 +189,7 @@ export class Durable implements StepRecord {
         kind: 'step',
         data: text === undefined ? '{}' : `{"result":${text}}`,
       })
-      this.#options.onStep(name, text)
+      if (!isTold) this.#options.onStep(name, text)
       return text === undefined ? undefined : JSON.parse(text)
     } finally {
       this.#endStep(`step:${name}`)
@@ -447,7 +447,8 @@ export class Durable implements StepRecord {
     const missing = open.filter((name) => !this.#undos.has(name))
     if (missing.length > 0 && !this.#run.aborted) return undoMissing(missing, thrown)
     this.#goLive()
-    const undo = createStep(this.#undoRecord(), this.#options.runtime)
+    // Undos tell by `onUndone`.
+    const { step: undo } = createSteps(this.#undoRecord(), this.#options.runtime, async () => {})
     for (let name = open.pop(); name !== undefined; name = open.pop()) {
       const { work, options } = this.#undos.get(name) as RegisteredUndo
       try {

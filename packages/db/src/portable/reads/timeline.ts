@@ -34,7 +34,11 @@ export async function timeline(sql: Sql, id: string): Promise<Timeline | null> {
     readAll<EventRow>(sql, eventsStatement(id), { data: 'json', created: 'time' }),
   ])
   const steps = new Set(outcomes.map(({ key }) => key))
-  const told = outcomes.reverse().map(toEntry)
+  const finished = new Set(events.flatMap(finishedStep))
+  const told = outcomes
+    .reverse()
+    .filter(({ key, kind }) => kind !== 'step' || !finished.has(key))
+    .map(toEntry)
   const isAnswer = ({ kind }: TimelineEntry) => kind === 'answer' || kind === 'refused'
   // Of each source the newest, so that the newest of all have no gap. In one moment, a question comes before its answer.
   const past = [
@@ -105,6 +109,14 @@ function nameOf(key: string): string {
   const name = key.slice(key.indexOf(':') + 1)
   return /^(receive|retry|undo_retry):/.test(key) ? name.replace(/#\d+$/, '') : name
 }
+
+/** The key of the plan, node or tool whose end this event tells: with its arguments before, it says more than the outcome. */
+function finishedStep({ type, data }: EventRow): string[] {
+  const { name, error } = (data ?? {}) as { name?: unknown; error?: unknown }
+  return FINISHED.has(type) && typeof name === 'string' && error === undefined ? [`step:${name}`] : []
+}
+
+const FINISHED: ReadonlySet<string> = new Set(['plan_generated', 'node_finished', 'tool_returned'])
 
 /** The outcome of a step or an undo says more than its event. */
 function isTold({ type, data }: EventRow, keys: ReadonlySet<string>): boolean {
