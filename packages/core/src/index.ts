@@ -58,6 +58,7 @@ export { isJobId, type JobId, jobIdSchema, newJobId } from './job/id.ts'
 export type { Job, JobEnding, JobSummary, JobWaits, NewJob } from './job/job.ts'
 export { DEFAULTS, LIMITS } from './job/limits.ts'
 export { prepareJob } from './job/prepare.ts'
+export { type ReplayedCall, type ReplayedJob, replay, type StoredEvent, withEnds } from './job/replay.ts'
 export { type ErrorClass, type RetryOptions, type RetryPolicy, retryDelayMs } from './job/retry.ts'
 export type { InputOfSchema, OutputOfSchema, Schema, StandardIssue, StandardSchema } from './job/schema.ts'
 export {

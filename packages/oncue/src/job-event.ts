@@ -54,6 +54,7 @@ interface EventData {
   readonly args?: unknown
   readonly plan?: unknown
   readonly result?: unknown
+  readonly value?: unknown
 }
 
 const MAX_WIDTH = 160
@@ -65,6 +66,8 @@ export function describeEvent(event: JobEvent): string {
 
 function sentenceOf({ type, data, created }: JobEvent): string {
   const known = (typeof data === 'object' && data !== null ? data : {}) as EventData
+  if (type === 'run_started' && known.run !== undefined) return `run ${known.run} started`
+  if (type === 'progressed') return `progress${colonValue(known.value)}`
   const how = RUNS[type]
   if (how !== undefined && known.run !== undefined) return runOf(known, how, created)
   const deed = DEEDS[type]

@@ -57,6 +57,7 @@ export interface RunView {
 const OWN_EVENTS = new Set([
   'log',
   'step_finished',
+  'run_started',
   'run_failed',
   'run_crashed',
   'run_snoozed',
@@ -68,6 +69,11 @@ const OWN_EVENTS = new Set([
   'requeued',
   'cancelled',
   'cancel_requested',
+  'progressed',
+  'job_created',
+  'job_completed',
+  'job_failed',
+  'job_cancelled',
 ])
 
 /**
@@ -115,7 +121,10 @@ export class RunContext implements JobContext {
   get progress(): JobContext['progress'] {
     return (value) => {
       const text = encodeProgress(this.#definition.progress, value, this.job.topic)
-      if (!this.#run.isOver && !this.#isMuted) this.#ownEvents.progress(text)
+      if (this.#run.isOver || this.#isMuted) return
+      this.#ownEvents.progress(text)
+      if (this.#definition.events === 'all')
+        this.#ownEvents.event({ type: 'progressed', data: { value: JSON.parse(text) as unknown } })
     }
   }
 
@@ -138,6 +147,13 @@ export class RunContext implements JobContext {
   get #allSteps(): ReturnType<typeof createSteps> {
     this.#steps ??= createSteps(this.durable, this.#around.runtime, (...event) => this.tell(...event))
     return this.#steps
+  }
+
+  /** The handler is about to be called. */
+  begin(): void {
+    if (this.#definition.events !== 'all') return
+    const { attempt } = this
+    this.#ownEvents.event({ type: 'run_started', data: { run: this.job.run, attempt } })
   }
 
   /** An event of a step that runs, and so is new. Resolves when it is written. */

@@ -92,6 +92,7 @@ export class JobRun implements Run, RunView, Timed {
     const context = new RunContext(running, this, around, worker.definition)
     this.#context = context
     const handle = () => {
+      context.begin()
       // Thrown here so that middleware sees it like any other failure.
       if (unfit) throw unfit.error
       const value = this.#start(running, context)

@@ -52,6 +52,7 @@ describe('job', () => {
     [{ input: z.string(), isolate: { memoryMb: 1 } }, 'INVALID_INPUT', 'job.isolate'],
     [{ input: z.string(), isolate: { memory: 64 } }, 'INVALID_INPUT', 'job.isolate'],
     [{ input: z.string(), isolate: { env: ['A=B'] } }, 'INVALID_INPUT', 'job.isolate'],
+    [{ input: z.string(), events: 'some' }, 'INVALID_INPUT', 'job.events'],
     [{ input: z.string(), output: 5 }, 'INVALID_INPUT', 'job.output must be a schema of zod 4'],
   ])('refuses %j', (config, code, message) => {
     expect(() => job(config as never)).toThrow(expect.objectContaining({ code }))

@@ -42,6 +42,11 @@ export interface JobConfig<
     | false
     | (RetryOptions & { readonly retryOn?: readonly ErrorClass[] | undefined })
     | undefined
+  /**
+   * `all`: also the start of each run and each call of `ctx.progress` become events of the job, so that `replay` can
+   * rebuild its state at any moment. Default: what the job's row does not show. Events live as long as their job.
+   */
+  readonly events?: 'all' | undefined
   /** Runs in a child process: a timeout can kill it, and its crash fails the job, not the worker. Default: false. */
   readonly isolate?: boolean | Isolation | undefined
 }
@@ -67,7 +72,10 @@ const isolateSchema = z.union([
 ])
 
 /** In addition to what an enqueue may set too. */
-const definitionSchema = jobDefaultsSchema.extend({ isolate: isolateSchema.optional() })
+const definitionSchema = jobDefaultsSchema.extend({
+  isolate: isolateSchema.optional(),
+  events: z.literal('all').optional(),
+})
 
 /** A checked JobConfig. For undefined options the defaults of Oncue apply. */
 export interface JobDefinition<
@@ -87,6 +95,8 @@ export interface JobDefinition<
   readonly retry: RetryPolicy | undefined
   /** Empty: every error is retried. */
   readonly retryOn: readonly ErrorClass[]
+  /** Undefined: only what the job's row does not show. */
+  readonly events: 'all' | undefined
   /** Undefined: in the process of the worker. */
   readonly isolate: Isolation | undefined
   /** Undefined: it runs only when it is enqueued. */
@@ -175,7 +185,7 @@ export function job<
   const written = { ...defaults, retry: retry && retryOptions }
   const parsed = definitionSchema.safeParse(written)
   if (!parsed.success) throw toInputError(parsed.error, 'job', written)
-  const { queue, priority, timeoutMs, isolate } = parsed.data
+  const { queue, priority, timeoutMs, isolate, events } = parsed.data
   return Object.freeze({
     [DEFINITION]: true,
     input,
@@ -190,6 +200,7 @@ export function job<
     timeoutMs,
     ...toRetrySettings(parsed.data.retry),
     retryOn,
+    events,
     isolate: isolate === true ? {} : isolate || undefined,
     schedule: readSchedule(input, { cron, timezone, cronPayload, missed }),
   })
