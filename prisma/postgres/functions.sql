@@ -1198,6 +1198,28 @@ begin
   delete from oncue.deps d where d.job_id = any (p_ids);
 end $$;
 
+create function oncue.forget_from(p_id uuid, p_seq integer) returns void
+  language plpgsql
+  set search_path = pg_catalog, pg_temp
+  set enable_seqscan = off
+  set enable_bitmapscan = off
+  set enable_hashjoin = off
+  set enable_mergejoin = off
+  set plan_cache_mode = force_generic_plan
+  set jit = off
+as $$
+begin
+  delete from oncue.children c
+  where c.parent_id = p_id and c.key = any (array(
+    select json_object_keys(o.data) from oncue.outcomes o
+    where o.job_id = p_id and o.kind = 'spawn' and o.seq >= p_seq));
+  delete from oncue.outcomes o where o.job_id = p_id and o.seq >= p_seq;
+  delete from oncue.signals s where s.job_id = p_id;
+  delete from oncue.asks a
+  where a.job_id = p_id and not exists (
+    select from oncue.outcomes o where o.job_id = p_id and o.key = 'ask:' || a.name and o.kind = 'answer');
+end $$;
+
 create function oncue.forget_meta(p_ids uuid[]) returns void
   language plpgsql
   set search_path = pg_catalog, pg_temp
@@ -2269,6 +2291,50 @@ begin
   if cardinality(v_more) > 0 then
     perform oncue.requeue(p_now, v_more, null, p_by);
   end if;
+end $$;
+
+create function oncue.requeue_from(p_now timestamptz, p_id uuid, p_step text, p_by text) returns text
+  language plpgsql
+  set search_path = pg_catalog, pg_temp
+  set enable_seqscan = off
+  set enable_bitmapscan = off
+  set enable_hashjoin = off
+  set enable_mergejoin = off
+  set plan_cache_mode = force_generic_plan
+  set jit = off
+as $$
+declare
+  v_now constant timestamptz := coalesce(p_now, oncue.clock());
+  v_seq integer;
+  v_reason text;
+begin
+  perform from oncue.history h where h.id = p_id for no key update;
+  if not found then
+    return case when exists (select from oncue.jobs j where j.id = p_id) then 'INVALID_STATE' else 'JOB_NOT_FOUND' end;
+  end if;
+  if p_step is not null then
+    select o.seq into v_seq from oncue.outcomes o where o.job_id = p_id and o.key = 'step:' || p_step;
+    if not found then
+      return 'STEP_NOT_FOUND';
+    end if;
+  end if;
+  begin
+    -- What was undone goes too, as with every requeue: it must not be kept without the record of its undo.
+    perform oncue.forget_undecided(array[p_id]);
+    -- First, so that children that it forgets are not requeued with it.
+    perform oncue.forget_from(p_id, coalesce(v_seq, 0));
+    select r.reason into v_reason from oncue.requeue(v_now, array[p_id], null, p_by) r where r.count > 0;
+    if v_reason <> 'done' then
+      raise exception using errcode = 'OQ001';
+    end if;
+  exception when sqlstate 'OQ001' then
+    return v_reason;
+  end;
+  if p_step is null then
+    update oncue.jobs j set cursor = null, progress = null where j.id = p_id;
+  end if;
+  perform oncue.append_event(v_now, array[p_id], 'steps_forgotten', array[json_build_object('by', p_by, 'from', p_step)]);
+  return 'done';
 end $$;
 
 create function oncue.requeue_with_payload(

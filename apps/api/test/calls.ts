@@ -180,6 +180,11 @@ export const PROCEDURE_CALLS: Readonly<Record<ProcedurePath, ProcedureCall>> = {
     input: async (world) => ({ ...(await asRead(world)), payload: { userId: '456' } }),
     required: ['id', 'run', 'updated', 'payload'],
   },
+  'jobs.requeueFrom': {
+    input: async (world) => ({ id: await world.job('failed'), step: null }),
+    required: ['id', 'step'],
+    free: ['step'],
+  },
   'jobs.signal': {
     input: async (world) => ({
       id: await world.job('pending'),
@@ -475,6 +480,12 @@ export const ROUTE_CALLS: Readonly<Record<string, RouteCall>> = {
     status: 202,
   },
   'GET /api/jobs/:id/timeline': { path: pathOf('/api/jobs/:id/timeline', 'failed'), status: 200 },
+  'POST /api/jobs/:id/requeue-from': {
+    path: pathOf('/api/jobs/:id/requeue-from', 'failed'),
+    body: () => ({ step: null }),
+    required: ['step'],
+    status: 200,
+  },
   'POST /api/jobs/:id/requeue-with-payload': {
     path: async (world) => {
       edited = await world.job('failed')

@@ -40,10 +40,9 @@ async function allEvents(store: Store, id: string) {
 }
 
 /** What the row says, in the words of a replay. */
-function stateOf({ status, waits, run, progress, result, lastError }: JobDetails) {
+function stateOf({ status, run, progress, result, lastError }: JobDetails) {
   const isLive = status === 'pending' || status === 'blocked'
-  const shown = isLive ? (waits ? 'suspended' : 'pending') : status
-  return { status: shown, run, progress, result, error: lastError }
+  return { status: isLive ? 'pending' : status, run, progress, result, error: lastError }
 }
 
 /** A handler of twelve lines, each of which does what chance says, the same in all runs; how it ends differs. */
@@ -99,6 +98,7 @@ describe.each(DIALECTS)('replay, on %s', (dialect) => {
           else if (what < 5) await test.advance(HOUR)
           else if (what === 5) await test.signal(id, 'go', round).catch(() => {})
           else if (what === 6) await test.store.requeue([id])
+          else if (what === 7 && random(2) === 0) await rerun(test.store, id, random)
           else if (random(3) === 0) await test.store.cancel([id])
           const row = await test.store.get(id)
           if (!row) throw new Error('the job is gone')
@@ -110,6 +110,7 @@ describe.each(DIALECTS)('replay, on %s', (dialect) => {
           expect(resultsOf(state), where).toEqual(await recorded(test.store, id))
           for (const { type } of events) met.add(type)
           met.add(status)
+          if (row.waits) met.add('suspended')
         }
       } finally {
         await test.close()
@@ -121,11 +122,21 @@ describe.each(DIALECTS)('replay, on %s', (dialect) => {
       expect.arrayContaining([
         ...['pending', 'suspended', 'processing', 'completed', 'failed', 'cancelled'],
         ...['run_failed', 'run_snoozed', 'run_crashed', 'requeued', 'progressed', 'run_suspended'],
+        ...['steps_forgotten'],
         ...['plan_generated', 'node_finished', 'tool_returned'],
       ]),
     )
   })
 })
+
+/** From the start, or from one of the recorded steps. */
+async function rerun(store: Store, id: string, random: (below: number) => number): Promise<void> {
+  const steps = Object.keys(await recorded(store, id))
+  const step = random(2) === 0 ? null : (steps[random(steps.length)] ?? null)
+  await store.requeueFrom({ id, step }).catch((error) => {
+    if (error.code !== 'INVALID_STATE') throw error
+  })
+}
 
 type State = ReturnType<typeof replay>
 

@@ -112,6 +112,9 @@ export const ERRORS = {
   TOO_MANY_SIGNALS: conflict('Let the job end and enqueue another, or send less: a job keeps its signals.'),
   UNKNOWN_SIGNAL: badRequest('Use one of the signals that the definition of the topic names.'),
   INVALID_SIGNAL: badRequest('Send plain JSON that fits the schema of this signal.'),
+  STEP_NOT_FOUND: notFound(
+    'Name a step that is recorded, as the timeline of the job tells; a plain requeue repeats those that are not.',
+  ),
   NOT_ASKED: notFound('Read the open questions of the job: its handler asks each by a name.'),
   ALREADY_ANSWERED: conflict('Nothing to do: the first answer counts.'),
   QUESTION_TIMED_OUT: conflict(

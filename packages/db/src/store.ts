@@ -158,6 +158,14 @@ export interface Store {
    */
   requeueWithPayload(change: PayloadChange): Promise<void>
 
+  /**
+   * Requeues one finished job that repeats a step and everything after it: what was recorded before the step stays, as by
+   * `requeue`; the step and what was recorded later is forgotten, signals included. Children that were spawned since live
+   * on alone, and are spawned anew; questions are asked anew. Without a step, from the start: also cursor and progress are
+   * forgotten. Refused: JOB_NOT_FOUND, INVALID_STATE if it has not finished, STEP_NOT_FOUND, UNIQUE_KEY_LIVE.
+   */
+  requeueFrom(rerun: Rerun): Promise<void>
+
   /** Running jobs finish, no new ones start: until `resume`, or for `forMs` by the store's clock. */
   pause(queue: string, by?: string, forMs?: number): Promise<void>
   resume(queue: string, by?: string): Promise<void>
@@ -435,6 +443,13 @@ export type PayloadChange = RunRef & {
   readonly by?: string | undefined
   /** Which fields differ; kept in the job's events, and no values. */
   readonly paths?: readonly string[] | undefined
+}
+
+export type Rerun = {
+  readonly id: JobId
+  /** Null: from the start. */
+  readonly step: string | null
+  readonly by?: string | undefined
 }
 
 export type JobGlance = Pick<Job, 'topic' | 'status' | 'run' | 'runAt' | 'progress' | 'created' | 'updated'>

@@ -248,6 +248,7 @@ class Life {
     const ids = this.#ids.filter(() => this.#random(6) === 0)
     const by = { by: 'on-call' }
     const before = this.#clock.now()
+    const fromStart = this.#random(2) === 0
     return this.#one<Action>([
       { name: `cancel ${ids}`, act: (store) => store.cancel(ids, by) },
       { name: `requeue ${ids}`, act: (store) => store.requeue(ids, by) },
@@ -267,6 +268,13 @@ class Life {
           }
           return store.requeueWithPayload(change).catch((error) => error.code)
         },
+      },
+      {
+        name: `requeue from ${ids[0]}`,
+        act: (store) =>
+          store
+            .requeueFrom({ id: ids[0] ?? '', step: fromStart ? null : 'charge', ...by })
+            .catch((error) => error.code),
       },
       { name: `run now ${ids}`, act: (store) => store.runNow(ids, by) },
       { name: `delete ${ids}`, act: (store) => store.delete(ids, by) },

@@ -21,6 +21,8 @@ interface Options extends FilterOptions, BulkOptions {
   readonly yes?: true
   readonly by: string
   readonly payload?: string
+  readonly fromStep?: string
+  readonly fromStart?: true
 }
 
 interface Action {
@@ -44,6 +46,7 @@ const ACTIONS: readonly Action[] = [
       '01a2b3c4-…',
       '--topic mail_digest --since 2h --yes',
       '--topic mail_digest --canary 5 --spread 10m --yes',
+      '01a2b3c4-… --from-step charge',
       `01a2b3c4-… --payload '{"userId":"123"}'`,
     ],
   },
@@ -93,10 +96,13 @@ function addAction(program: Command, asked: Action): void {
     .option('--by <name>', "your name, for the job's events", whoami())
   if (action === 'requeue' || action === 'run_now') addBulkOptions(command)
   if (action === 'requeue')
-    command.option(
-      '--payload <json>',
-      'requeue one finished or retrying job with another payload: JSON, @file, or - for standard input; shows the changes, and asks unless --yes',
-    )
+    command
+      .option(
+        '--payload <json>',
+        'requeue one finished or retrying job with another payload: JSON, @file, or - for standard input; shows the changes, and asks unless --yes',
+      )
+      .option('--from-step <name>', 'requeue one job that repeats this step and all after it')
+      .option('--from-start', 'requeue one job that repeats all of its steps')
   implement<Options>(
     command,
     examples,
@@ -113,6 +119,7 @@ function addAction(program: Command, asked: Action): void {
           hint: `See oncue ${name} --help.`,
         })
       }
+      if (options.fromStep !== undefined || options.fromStart) return requeueFrom(store, options, ids)
       if (options.payload !== undefined) return requeueWithPayload(store, call, ids)
       const isBulk = wantsBulk(options)
       if (!isFilter) {
@@ -146,6 +153,26 @@ function addAction(program: Command, asked: Action): void {
       }
     }),
   )
+}
+
+/** One job, because the steps of another are others. */
+async function requeueFrom(
+  store: Store,
+  { fromStep, fromStart, payload, by }: Options,
+  ids: readonly JobId[],
+): Promise<Output> {
+  const [id] = ids
+  const isAlone = payload === undefined && (fromStep === undefined || !fromStart)
+  if (id === undefined || ids.length > 1 || !isAlone)
+    throw new OncueError(
+      'INVALID_INPUT',
+      'Give --from-step or --from-start exactly one job id, and no other change',
+      { hint: 'See oncue requeue --help.' },
+    )
+  const step = fromStep ?? null
+  await store.requeueFrom({ id, step, by })
+  const from = step === null ? 'the start' : `step ${plain(step)}`
+  return { text: `1 job requeued from ${from}`, json: { id, step, done: 1 } }
 }
 
 /** How many of the given jobs are looked at. */

@@ -55,6 +55,7 @@ interface EventData {
   readonly plan?: unknown
   readonly result?: unknown
   readonly value?: unknown
+  readonly from?: string | null
 }
 
 const MAX_WIDTH = 160
@@ -72,6 +73,8 @@ function sentenceOf({ type, data, created }: JobEvent): string {
   if (how !== undefined && known.run !== undefined) return runOf(known, how, created)
   const deed = DEEDS[type]
   if (deed !== undefined) return `${deed}${fieldsOf(known)}${known.by ? ` by ${known.by}` : ''}`
+  if (type === 'steps_forgotten')
+    return `set to run again from ${known.from == null ? 'the start' : `step ${known.from}`}${known.by ? ` by ${known.by}` : ''}`
   if (type === 'replaced') return known.jobId ? `replaced by ${known.jobId}` : 'replaced'
   if (type === 'step_finished' && known.name) return `step ${known.name} finished`
   if (type === 'undone' && known.name) return `undo ${known.name} has run`

@@ -348,6 +348,33 @@ describeBoth('commands on jobs', (bench) => {
   })
 })
 
+describeBoth('requeue from a step', (bench) => {
+  test('repeats the step and all after it, or everything, and says so in the events', async () => {
+    const id = await bench.failOne()
+    expect(await bench.json(['requeue', id, '--from-start', '--by', 'ada'])).toEqual({
+      ...{ id, step: null, done: 1 },
+    })
+    const { events } = await bench.json(['show', id])
+    expect(events.at(-1)).toMatchObject({ type: 'steps_forgotten', data: { by: 'ada', from: null } })
+    expect(await bench.text('show', id)).toContain('set to run again from the start by ada')
+  })
+
+  test('is refused for unknown steps, unfinished jobs, several jobs, and other changes', async () => {
+    const id = await bench.failOne()
+    const refused = async (...args: string[]) => (await bench.json(['requeue', ...args], 1)).error.code
+    expect(await refused(id, '--from-step', 'charge')).toBe('STEP_NOT_FOUND')
+    expect(await refused(await bench.add(), '--from-start')).toBe('INVALID_STATE')
+    const wrong = async (...args: string[]) => (await call('requeue', ...args, '--url', bench.url)).stderr
+    for (const args of [
+      [id, id, '--from-start'],
+      ['--topic', 'mail', '--from-start'],
+      [id, '--from-start', '--from-step', 'charge'],
+      [id, '--from-step', 'charge', '--payload', '1'],
+    ])
+      expect(await wrong(...args)).toContain('exactly one job id')
+  })
+})
+
 describeBoth('requeue with another payload', (bench) => {
   test('shows what would change, and does it with --yes', async () => {
     const id = await bench.failOne()

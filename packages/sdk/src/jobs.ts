@@ -149,6 +149,11 @@ export interface JobsClient<Jobs extends JobDefinitions> extends SameCalls {
     options?: CallOptions,
   ): Promise<Outputs['jobs']['requeueWithPayload']>
   /**
+   * Requeues a finished job that repeats a step and what followed it, or with null everything; what was recorded before the
+   * step stays. Throws STEP_NOT_FOUND or INVALID_STATE.
+   */
+  requeueFrom(id: JobId, step: string | null, options?: CallOptions): Promise<Outputs['jobs']['requeueFrom']>
+  /**
    * Sends a signal to a live job, which waits for it with `ctx.receive`, or will. Throws UNKNOWN_SIGNAL, INVALID_SIGNAL,
    * JOB_NOT_FOUND or JOB_FINISHED. Retried if the connection fails; the job gets it once.
    */
@@ -237,6 +242,7 @@ export function createJobs<Jobs extends JobDefinitions>(
     requeue: act('requeue'),
     requeueWithPayload: ({ id, run, updated }, payload, options) =>
       calls.requeueWithPayload({ id, run, updated, payload }, options),
+    requeueFrom: (id, step, options) => calls.requeueFrom({ id, step }, options),
     async signal(id, ...signal) {
       const [name, data, { key = newJobId(), ...options } = {}] = signal as [string, unknown, SignalOptions?]
       const rules = { signal: options.signal, isSafe: true }

@@ -21,6 +21,7 @@ export const PROCEDURES = {
     delete: 'mutation',
     requeue: 'mutation',
     requeueWithPayload: 'mutation',
+    requeueFrom: 'mutation',
     signal: 'mutation',
     questions: 'query',
     answer: 'mutation',

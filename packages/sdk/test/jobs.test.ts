@@ -353,6 +353,17 @@ describe.each(DIALECTS)('jobs, on %s', (dialect) => {
     expect(await calls.get(id)).toMatchObject({ status: 'pending', payload: { size: 2 } })
     await expect(calls.requeueWithPayload(seen, { size: 3 })).rejects.toMatchObject({ code: 'JOB_CHANGED' })
   })
+
+  it('run again from a step, or from the start', async () => {
+    const world = await startWorld(dialect)
+    const { jobs: calls } = world.client()
+    const id = await calls.enqueue('embed', { size: 1 })
+    await calls.cancel(id)
+    const unknown = calls.requeueFrom(id, 'charge')
+    await expect(unknown).rejects.toMatchObject({ code: 'STEP_NOT_FOUND' })
+    expect(await calls.requeueFrom(id, null)).toEqual({ id, step: null })
+    expect(await calls.get(id)).toMatchObject({ status: 'pending' })
+  })
 })
 
 describe('nothing is sent', () => {

@@ -61,6 +61,7 @@ import { batch, flow, tree } from './flow.ts'
 import { actedIds, assertMayAct } from './own-queue.ts'
 import { authorize, callerOf, mutation, query, subscription } from './procedure.ts'
 import { answer, questions, timeline } from './questions.ts'
+import { requeueFrom } from './requeue-from.ts'
 import { requeueWithPayload } from './requeue-with-payload.ts'
 import { search } from './search-budget.ts'
 import { signal } from './signal.ts'
@@ -257,6 +258,7 @@ export const jobs = {
     respond: async (_, { params, glance }) => ({ status: 200, body: await ticketOf(params.id, glance) }),
   }),
   requeueWithPayload,
+  requeueFrom,
   signal,
   questions,
   answer,

@@ -67,6 +67,7 @@ const OWN_EVENTS = new Set([
   'undone',
   'replaced',
   'requeued',
+  'steps_forgotten',
   'cancelled',
   'cancel_requested',
   'progressed',

@@ -26,8 +26,8 @@ export interface ReplayedCall {
 
 /** The state of a job as its events tell it. */
 export interface ReplayedJob {
-  /** `pending` also while it is blocked by other jobs. */
-  readonly status: 'pending' | 'processing' | 'suspended' | FinishedStatus
+  /** `pending`: live and not running, also while it is blocked by other jobs or suspended. */
+  readonly status: 'pending' | 'processing' | FinishedStatus
   /** The number of the latest run that the events name. */
   readonly run: number
   /** The latest plan. */
@@ -83,7 +83,6 @@ interface Fields {
   readonly error?: unknown
   readonly jobId?: unknown
   readonly from?: unknown
-  readonly fromStep?: unknown
 }
 
 type Moment = { readonly at: Date; readonly position: number }
@@ -129,13 +128,11 @@ class State {
     if (typeof name === 'string') this.#positions.set(name, position)
   }
 
-  /** As a requeue does: finished steps stay, those from a step on do not. */
-  requeue({ from, fromStep }: Fields): void {
-    this.status = 'pending'
-    this.result = null
-    const first =
-      from === 'start' ? 0 : typeof fromStep === 'string' ? this.#positions.get(fromStep) : undefined
+  /** Those from a step on; without one, from the start. */
+  forget({ from }: Fields): void {
+    const first = typeof from === 'string' ? this.#positions.get(from) : 0
     if (first === undefined) return
+    if (typeof from !== 'string') this.progress = null
     for (const [name, position] of this.#positions) {
       if (position < first) continue
       this.#positions.delete(name)
@@ -176,11 +173,12 @@ const APPLY: Readonly<Record<string, (state: State, data: Fields, moment: Moment
   },
   run_snoozed: endRun,
   run_interrupted: endRun,
-  run_suspended: (state, data) => {
-    endRun(state, data)
-    state.status = 'suspended'
+  run_suspended: endRun,
+  requeued: (state) => {
+    state.status = 'pending'
+    state.result = null
   },
-  requeued: (state, data) => state.requeue(data),
+  steps_forgotten: (state, data) => state.forget(data),
   replaced: (state, { jobId }) => {
     // By another job it is asked to stop; with another payload it begins anew.
     if (jobId === undefined) state.reset()

@@ -244,6 +244,17 @@ export const requeuedWithPayloadSchema = z.object({
   changed: z.array(z.string()).describe('which fields differ, the first 20: `payload.amount`'),
 })
 
+/** A step of a finished job that is to be repeated, with all after it. */
+export const requeueFromRequestSchema = z.strictObject({
+  id: jobIdSchema,
+  step: plainText(LIMITS.stepNameLength)
+    .min(1)
+    .nullable()
+    .describe('a recorded step: it and what was recorded after it is forgotten; null: everything'),
+})
+
+export const requeuedFromSchema = z.object({ id: jobIdSchema, step: z.string().nullable() })
+
 /** A signal for one live job. */
 export const signalJobRequestSchema = z.strictObject({
   id: jobIdSchema,

@@ -1,7 +1,15 @@
 import { FINISHED_STATUSES, isOncueError, type JobId, OncueError } from '@oncue/core'
 import { type BulkAction, jobFilterSchema } from '@oncue/core/wire'
 import { backoff, type Runtime, systemRuntime } from '@oncue/runtime'
-import type { ActionFilter, ActionOptions, ActionReport, JobFilter, PruneRule, Target } from '../store.ts'
+import type {
+  ActionFilter,
+  ActionOptions,
+  ActionReport,
+  JobFilter,
+  PruneRule,
+  Rerun,
+  Target,
+} from '../store.ts'
 import { isUuid } from '../uuid.ts'
 import { counted } from './reads/counts.ts'
 import type { ListPosition } from './reads/cursor.ts'
@@ -41,6 +49,20 @@ export type PayloadOutcome =
   | 'UNIQUE_KEY_LIVE'
   | 'PARENT_LIVE'
   | 'JOB_NOT_FOUND'
+
+/** Why a job was not requeued from a step. */
+export type RerunOutcome = PayloadOutcome | 'STEP_NOT_FOUND'
+
+export function refuseRerun(outcome: Exclude<RerunOutcome, 'done'>, { id, step }: Rerun): OncueError {
+  switch (outcome) {
+    case 'STEP_NOT_FOUND':
+      return new OncueError(outcome, `Job ${id} has not recorded a step ${JSON.stringify(step)}`)
+    case 'INVALID_STATE':
+      return new OncueError(outcome, `Job ${id} was not requeued: it has not finished`)
+    default:
+      return refusePayload(outcome, id)
+  }
+}
 
 export function refusePayload(outcome: Exclude<PayloadOutcome, 'done'>, id: JobId): OncueError {
   switch (outcome) {

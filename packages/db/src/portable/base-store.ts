@@ -9,10 +9,20 @@ import type {
   PayloadChange,
   PoolState,
   PruneRule,
+  Rerun,
   Target,
 } from '../store.ts'
 import { assertWorkerId, isUuid } from '../uuid.ts'
-import { type Acted, type ActionBatch, act, type PayloadOutcome, prune, refusePayload } from './actions.ts'
+import {
+  type Acted,
+  type ActionBatch,
+  act,
+  type PayloadOutcome,
+  prune,
+  type RerunOutcome,
+  refusePayload,
+  refuseRerun,
+} from './actions.ts'
 import { type Admin, createAdmin } from './admin.ts'
 import { type AlertStore, createAlerts } from './alerts.ts'
 import { countQuestions, questions } from './asks.ts'
@@ -72,6 +82,7 @@ export abstract class BaseStore {
   protected abstract runAction(batch: ActionBatch): Promise<Acted[]>
   /** One job, in one transaction. */
   protected abstract runPayloadChange(change: PayloadChange): Promise<PayloadOutcome>
+  protected abstract runRerun(rerun: Rerun): Promise<RerunOutcome>
   /** The same as `runAction` and what is written beside it, in one transaction. False: its fence did not hold. */
   protected abstract runFenced(action: FencedAction): Promise<boolean>
   /** Removes up to `limit` jobs of one queue and topic. */
@@ -111,6 +122,13 @@ export abstract class BaseStore {
     assertBy(change.by)
     const outcome = isUuid(change.id) ? await this.runPayloadChange(change) : 'JOB_NOT_FOUND'
     if (outcome !== 'done') throw refusePayload(outcome, change.id)
+  }
+
+  async requeueFrom(rerun: Rerun): Promise<void> {
+    this.assertOpen()
+    assertBy(rerun.by)
+    const outcome = isUuid(rerun.id) ? await this.runRerun(rerun) : 'JOB_NOT_FOUND'
+    if (outcome !== 'done') throw refuseRerun(outcome, rerun)
   }
 
   /** For Control alone, which sends its own SQL over the connections of this store. */

@@ -1,7 +1,7 @@
 // Written by prisma/generate.ts from prisma/postgres/functions. Do not edit.
 
 /** The functions that this build calls: `migrate` installs them. */
-export const FUNCTION_SET = 'c62a32bf'
+export const FUNCTION_SET = 'c99c8fce'
 
 export type FunctionName =
   | 'after_finish'
@@ -30,6 +30,7 @@ export type FunctionName =
   | 'enqueue_keyed'
   | 'enqueue_one'
   | 'forget'
+  | 'forget_from'
   | 'forget_meta'
   | 'forget_undecided'
   | 'free_overdue'
@@ -66,6 +67,7 @@ export type FunctionName =
   | 'replace'
   | 'requeue'
   | 'requeue_family'
+  | 'requeue_from'
   | 'requeue_with_payload'
   | 'requeued_since'
   | 'rescue'

@@ -8,6 +8,7 @@ import type {
   ClaimRequest,
   HeartbeatRequest,
   PayloadChange,
+  Rerun,
   RunRef,
   Settlement,
   WorkerInfo,
@@ -483,6 +484,11 @@ export function requeueWithPayload(
     text: `select ${fn('requeue_with_payload')}($1, $2, $3, $4, $5, $6, $7, $8)`,
     values: [now, id, run, updated, inline, big, by ?? null, JSON.stringify(paths ?? [])],
   }
+}
+
+/** Returns one row with the outcome. */
+export function requeueFrom({ id, step, by }: Rerun, now: Date | null): Query {
+  return { text: `select ${fn('requeue_from')}($1, $2, $3, $4)`, values: [now, id, step, by ?? null] }
 }
 
 export function prune(

@@ -2,7 +2,7 @@ import type { JobId, NewJob } from '@oncue/core'
 import { type Runtime, systemRuntime } from '@oncue/runtime'
 import { type Capabilities, POSTGRES } from '../capabilities.ts'
 import type { OpenOptions } from '../open.ts'
-import type { Acted, ActionBatch, PayloadOutcome } from '../portable/actions.ts'
+import type { Acted, ActionBatch, PayloadOutcome, RerunOutcome } from '../portable/actions.ts'
 import { type Access, BaseStore } from '../portable/base-store.ts'
 import type { FencedAction } from '../portable/bulk-operations.ts'
 import { dueQueues, idsOf } from '../portable/enqueue.ts'
@@ -24,6 +24,7 @@ import type {
   PayloadChange,
   Presence,
   PruneRule,
+  Rerun,
   Rescue,
   Rescued,
   RunRef,
@@ -346,6 +347,11 @@ export class PostgresStore extends BaseStore implements Store {
   protected async runPayloadChange(change: PayloadChange): Promise<PayloadOutcome> {
     const [row] = await this.#client.queryOnce(sql.requeueWithPayload(change, this.#now()))
     return row?.[0] as PayloadOutcome
+  }
+
+  protected async runRerun(rerun: Rerun): Promise<RerunOutcome> {
+    const [row] = await this.#client.queryOnce(sql.requeueFrom(rerun, this.#now()))
+    return row?.[0] as RerunOutcome
   }
 
   protected runFenced({ fence, batch, account }: FencedAction): Promise<boolean> {

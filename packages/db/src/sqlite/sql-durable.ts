@@ -80,6 +80,21 @@ export const FAILURE_OF = `SELECT last_error, fingerprint FROM oncue_jobs WHERE 
 /** Now, id. */
 export const CLOSE_ASKS = `UPDATE oncue_asks SET closed = ? WHERE job_id = ? AND closed IS NULL`
 
+/** The three of forget_from of Postgres: children that were spawned since an outcome. Job, job, seq. */
+export const FORGET_CHILDREN = `DELETE FROM oncue_children WHERE parent_id = ? AND key IN (
+  SELECT s.key FROM oncue_outcomes o, json_each(o.data) s WHERE o.job_id = ? AND o.kind = 'spawn' AND o.seq >= ?)`
+
+/** Job, seq. */
+export const FORGET_SINCE = `DELETE FROM oncue_outcomes WHERE job_id = ? AND seq >= ?`
+
+/** Those without an answer that is kept. Job. */
+export const FORGET_UNANSWERED = `DELETE FROM oncue_asks WHERE job_id = ? AND NOT EXISTS (
+  SELECT 1 FROM oncue_outcomes o
+  WHERE o.job_id = oncue_asks.job_id AND o.key = 'ask:' || oncue_asks.name AND o.kind = 'answer')`
+
+/** The number of an outcome. Job, key. */
+export const SEQ_OF = `SELECT seq FROM oncue_outcomes WHERE job_id = ? AND key = ?`
+
 /** What a replaced job does not keep: all but signals that were sent before its first run. Id, id. */
 export const FORGET_REPLACED = `DELETE FROM oncue_outcomes
 WHERE job_id = ? AND (kind <> 'signal' OR EXISTS (SELECT 1 FROM oncue_jobs WHERE id = ? AND run > 0))`

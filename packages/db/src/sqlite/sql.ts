@@ -350,6 +350,9 @@ export const MAKE_DUE = `UPDATE oncue_jobs SET run_at = ?, visible_at = ?, updat
 export const RETRY_ANEW = `UPDATE oncue_jobs SET retries = 0, crashes = 0, fingerprint = NULL, run_at = ?, visible_at = ?, updated = ?
 WHERE id = ?`
 
+/** Id. */
+export const BEGIN_ANEW = `UPDATE oncue_jobs SET cursor = NULL, progress = NULL WHERE id = ?`
+
 /** Payload, or null for a large one; id. */
 export const SET_PAYLOAD = `UPDATE oncue_jobs SET payload = ? WHERE id = ?`
 

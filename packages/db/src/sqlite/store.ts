@@ -3,7 +3,7 @@ import { type Runtime, systemRuntime } from '@oncue/runtime'
 import type { Database } from 'better-sqlite3'
 import { SQLITE } from '../capabilities.ts'
 import type { OpenOptions } from '../open.ts'
-import type { Acted, ActionBatch, PayloadOutcome } from '../portable/actions.ts'
+import type { Acted, ActionBatch, PayloadOutcome, RerunOutcome } from '../portable/actions.ts'
 import { type Access, BaseStore } from '../portable/base-store.ts'
 import type { FencedAction } from '../portable/bulk-operations.ts'
 import { dueQueues, idsOf } from '../portable/enqueue.ts'
@@ -25,6 +25,7 @@ import type {
   PayloadChange,
   Presence,
   PruneRule,
+  Rerun,
   Rescue,
   RunRef,
   RunUpdate,
@@ -262,6 +263,10 @@ export class SqliteStore extends BaseStore implements Store {
 
   protected runPayloadChange(change: PayloadChange): Promise<PayloadOutcome> {
     return this.#writer.write(() => this.#work.actions.requeueWithPayload(change, this.#now()))
+  }
+
+  protected runRerun(rerun: Rerun): Promise<RerunOutcome> {
+    return this.#writer.write(() => this.#work.actions.requeueFrom(rerun, this.#now()))
   }
 
   protected runFenced({ fence, batch, account }: FencedAction): Promise<boolean> {

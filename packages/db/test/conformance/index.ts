@@ -31,6 +31,7 @@ import { describeQueues } from './queues.ts'
 import { describeReads } from './reads.ts'
 import { describeReplace } from './replace.ts'
 import { describeRequests } from './requests.ts'
+import { describeRequeueFrom } from './requeue-from.ts'
 import { describeSchedules } from './schedules.ts'
 import { describeSettings } from './settings.ts'
 import { describeSettle } from './settle.ts'
@@ -65,6 +66,7 @@ const PARTS = {
   children: describeChildren,
   undo: describeUndo,
   timeline: describeTimeline,
+  requeueFrom: describeRequeueFrom,
   wakeups: describeWakeups,
   schedules: describeSchedules,
   reads: describeReads,

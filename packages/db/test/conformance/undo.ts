@@ -363,6 +363,18 @@ export function describeUndo(dialect: Dialect): void {
       expect((await claimOne(store)).ending).toBeNull()
     })
 
+    it('repeats what was undone also when it is requeued from a later step', async () => {
+      const store = await bench.openWithClock()
+      const run = await charged(store)
+      await record(store, run, aStep('ship'), anUndo('recall'))
+      await store.settle([fail(run)], WORKER)
+      const next = await claimOne(store)
+      await record(store, next, wasUndone('recall'), wasUndone('refund'))
+      await store.settle([undone(next)], WORKER)
+      await store.requeueFrom({ id: run.id, step: 'ship' })
+      expect(await keysOf(store, run.id)).toEqual([])
+    })
+
     it('keeps its undos when it is requeued after it completed, or before one ran', async () => {
       const store = await bench.openWithClock()
       const run = await charged(store, { retry: false })

@@ -63,11 +63,13 @@ const JOBS: Readonly<Record<string, string>> = {
   'jobs.enqueueMany': 'enqueued',
   'jobs.requeue': 'retried',
   'jobs.requeueWithPayload': 'retried',
+  'jobs.requeueFrom': 'retried',
   'jobs.runNow': 'ran',
 }
 
 const HOW: Readonly<Record<string, string>> = {
   'jobs.requeueWithPayload': ' with another payload',
+  'jobs.requeueFrom': ' from an earlier step',
   'jobs.runNow': ' now',
 }
 

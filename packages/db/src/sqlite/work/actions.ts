@@ -1,9 +1,10 @@
 import type { JobId } from '@oncue/core'
-import type { Acted, PayloadOutcome } from '../../portable/actions.ts'
+import type { Acted, PayloadOutcome, RerunOutcome } from '../../portable/actions.ts'
 import { isInline, storedUniqueKey } from '../../portable/enqueue.ts'
-import type { PayloadChange } from '../../store.ts'
+import type { PayloadChange, Rerun } from '../../store.ts'
 import * as sql from '../sql.ts'
 import { FORGET_FAMILY } from '../sql-children.ts'
+import { FORGET_CHILDREN, FORGET_SINCE, FORGET_UNANSWERED, SEQ_OF } from '../sql-durable.ts'
 import { Tally } from '../stats.ts'
 import type { Children } from './children.ts'
 import type { Ends } from './ends.ts'
@@ -113,6 +114,30 @@ export class Actions {
     this.#statements.run(sql.DROP_PAYLOAD, id)
     if (!isSmall) this.#statements.run(sql.INSERT_PAYLOAD, id, payload)
     appendEvent(this.#statements, id, 'payload_changed', { by, paths }, now)
+    return 'done'
+  }
+
+  /** One finished job, which forgets what was recorded from a step on; without one, everything. */
+  requeueFrom({ id, step, ...rerun }: Rerun, now: number): RerunOutcome {
+    const { by = null } = rerun
+    const found = this.#find([id])
+    const job = found.finished.get(id)
+    if (found.live.has(id)) return 'INVALID_STATE'
+    if (!job) return 'JOB_NOT_FOUND'
+    const from =
+      step === null ? { seq: 0 } : this.#statements.get<{ seq: number }>(SEQ_OF, id, `step:${step}`)
+    if (!from) return 'STEP_NOT_FOUND'
+    if (job.status === 'completed' && this.#children.ofLiveParents([id]).has(id)) return 'PARENT_LIVE'
+    if (!this.#takeKeyAgain(job, now)) return 'UNIQUE_KEY_LIVE'
+    // What was undone goes too, as with every requeue: it must not be kept without the record of its undo.
+    this.#undo.forget([id])
+    // Before, so that children that it forgets are not requeued with it.
+    this.#statements.run(FORGET_CHILDREN, id, id, from.seq)
+    this.#statements.run(FORGET_SINCE, id, from.seq)
+    this.#statements.run(FORGET_UNANSWERED, id)
+    this.requeue({ ids: [id], asOf: null, by }, now)
+    if (step === null) this.#statements.run(sql.BEGIN_ANEW, id)
+    appendEvent(this.#statements, id, 'steps_forgotten', { by, from: step }, now)
     return 'done'
   }
 
