@@ -4,6 +4,7 @@ import { declareWorker } from '@oncue/worker/command'
 import type { Command } from 'commander'
 import { addActions } from './actions.ts'
 import { addBulk } from './bulk.ts'
+import { addCheck } from './check.ts'
 import { addDev } from './dev.ts'
 import { addDoctor } from './doctor.ts'
 import { addEnqueue } from './enqueue.ts'
@@ -36,7 +37,7 @@ const GROUPS: Readonly<Record<string, readonly ((program: Command) => unknown)[]
     (program) => declareApi(program.command('api')),
     addDev,
   ],
-  'Inspect:': [addList, addShow, addTree, addFailures, addStats, addWorkers, addTop, addDoctor],
+  'Inspect:': [addList, addShow, addTree, addFailures, addStats, addWorkers, addTop, addDoctor, addCheck],
   'Manage:': [addEnqueue, addSignal, addQuestions, addActions, addBulk, addQueues, addSchedules],
   'Set up:': [(program) => declareMigrate(program.command('migrate')), addPair],
 }

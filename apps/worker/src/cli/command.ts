@@ -3,6 +3,7 @@ import { splitList } from '@oncue/db/environment'
 import type { Command } from 'commander'
 import type { z } from 'zod'
 import { type Config, readConfig } from '../config.ts'
+import type { loadModules } from '../run/modules.ts'
 import { serviceSchema, versionSchema } from '../service.ts'
 
 /** The command that runs a worker, as `oncue worker` and as `oncue-worker`. Loads no worker until it is called. */
@@ -26,6 +27,10 @@ export type WorkerCall = Call<WorkerCommandOptions, Config>
 
 /** What the command does, for other commands that run a worker too. */
 export const importRunner = () => import('./run-worker.ts')
+
+/** The workers of modules, for commands that compare them with what is stored. */
+export const importModules = async (...modules: Parameters<typeof loadModules>) =>
+  (await import('../run/modules.ts')).loadModules(...modules)
 
 const EXAMPLES = [
   '--import ./jobs.ts',

@@ -4,11 +4,15 @@ import type { EnqueueIn, RunRef } from '../store.ts'
 import { isUuid } from '../uuid.ts'
 import type { NewAnswer } from './asks.ts'
 import type { RunSpawns } from './children.ts'
+import { q, type Sql } from './sql.ts'
 
 /** What later runs of a job rely on, and signals from outside. */
 export interface DurableStore {
   /** Everything that is recorded for a job, in recorded order. */
   outcomes(id: JobId): Promise<Outcome[]>
+
+  /** Live jobs of a topic that have recorded something or are suspended, those that were created last first. */
+  live(topic: string, limit: number): Promise<JobId[]>
 
   /**
    * Records outcomes of runs, and delivers the signals that were sent to their jobs. The first record of a key stands,
@@ -143,6 +147,14 @@ export type NewSignal = {
   readonly key?: string | undefined
   /** Called with the topic of the job, before anything is written: throws if the signal does not fit it. */
   readonly check?: ((topic: string) => void) | undefined
+}
+
+export async function liveDurable(sql: Sql, topic: string, limit: number): Promise<JobId[]> {
+  const rows = await sql.all<{ id: JobId }>(q`select j.id from {jobs} j
+    where j.topic = ${topic} and j.run > 0
+      and (j.waits is not null or exists (select 1 from {outcomes} o where o.job_id = j.id))
+    order by j.id desc limit ${limit}`)
+  return rows.map(({ id }) => id)
 }
 
 /** What a sender may write; throws otherwise. */

@@ -7,6 +7,7 @@ import {
   type DurableStore,
   encodeOutcomes,
   isNewSignal,
+  liveDurable,
   type NewSignal,
   type Outcome,
   type OutcomeKind,
@@ -64,6 +65,11 @@ export function createDurable({ client, sql, runtime, newId, now, assertOpen }: 
       return (await client.query(statements.outcomes(run.id, run.after))).map(
         ([key, seq, kind, name, data]) => toOutcome(key, seq, kind, name, data),
       )
+    },
+
+    async live(topic, limit) {
+      assertOpen()
+      return liveDurable(sql, topic, limit)
     },
 
     async results(ids, maxBytes) {

@@ -3,7 +3,7 @@ import type { Database } from 'better-sqlite3'
 import { answer } from '../portable/asks.ts'
 import { spawnedJobs, spawnKey } from '../portable/children.ts'
 import { dueQueues } from '../portable/enqueue.ts'
-import { type DurableStore, encodeOutcomes, RecordedRuns } from '../portable/outcomes.ts'
+import { type DurableStore, encodeOutcomes, liveDurable, RecordedRuns } from '../portable/outcomes.ts'
 import { results } from '../portable/reads/jobs.ts'
 import type { Sql } from '../portable/sql.ts'
 import { drive, driveIn } from '../queue/transaction.ts'
@@ -65,6 +65,11 @@ export function createDurable(options: Options): DurableStore {
       if (begun === 'stale') return null
       wake(dueQueues(jobs, now()))
       return after(run.id, run.after)
+    },
+
+    async live(topic, limit) {
+      assertOpen()
+      return liveDurable(sql, topic, limit)
     },
 
     async results(ids, maxBytes) {

@@ -63,6 +63,25 @@ export function describeDurable(dialect: Dialect): void {
         ])
       })
 
+      it('tell which live jobs of a topic rely on something, the newest first', async () => {
+        const store = await bench.openWithClock()
+        const run = await aRun(store)
+        await record(store, run, [aStep('a')])
+        const asleep = await aRun(store)
+        await store.settle([suspend(asleep, [bank], false)])
+        await aRun(store)
+        const other = await aRun(store, { topic: 'other' } as EnqueueOptions)
+        await record(store, other, [aStep('a')])
+        const ended = await aRun(store)
+        await record(store, ended, [aStep('a')])
+        await store.settle([complete(ended)])
+        await store.enqueue([aJob()])
+        const known = [asleep.id, run.id].toSorted().toReversed()
+        expect(await store.durable.live('mail_digest', 10)).toEqual(known)
+        expect(await store.durable.live('mail_digest', 1)).toEqual(known.slice(0, 1))
+        expect(await store.durable.live('none', 10)).toEqual([])
+      })
+
       it('stand as they were first recorded, so that a call may be sent twice', async () => {
         const store = await bench.openWithClock()
         const run = await aRun(store)

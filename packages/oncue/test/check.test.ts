@@ -1,0 +1,97 @@
+import { copyFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+import { createFolder } from '@oncue/testing'
+import { createTestWorker } from '@oncue/worker/testing'
+import { expect, test } from 'vitest'
+import { namesIn } from '../src/code-names.ts'
+import { workers } from './check/before.ts'
+import { type Bench, call, describeBoth } from './harness.ts'
+
+const moduleOf = (name: string) => fileURLToPath(new URL(`./check/${name}.ts`, import.meta.url))
+
+/** An order of the release that runs: it has come to its sleep. */
+async function waiting(bench: Bench) {
+  const worker = await createTestWorker({ workers, url: bench.url })
+  const id = await worker.enqueue('order' as never, { cents: 5 } as never)
+  await worker.drain()
+  await worker.store.durable.signal({ id, name: 'bank', data: '{"ok":true}' })
+  await worker.drain()
+  await worker.store.durable.answer({ id, name: 'approve', value: '{"ok":true}', by: 'ada' })
+  await worker.drain()
+  expect((await worker.store.get(id))?.waits?.for).toMatchObject([{ kind: 'timer', name: 'before mail' }])
+  return { id, worker, at: ['--against', bench.url, '--schema', worker.store.schema] }
+}
+
+describeBoth('check', (bench) => {
+  test('finds nothing in the code that runs: constants, templates, items, children, imported modules', async () => {
+    const { worker, at } = await waiting(bench)
+    try {
+      const { code, stdout } = await call('check', ...at, '--import', moduleOf('before'))
+      expect({ code, stdout }).toEqual({ code: 0, stdout: '1 durable job checked: everything fits\n' })
+    } finally {
+      await worker.close()
+    }
+  })
+
+  test('lists what another release would lose, and what no longer fits it', async () => {
+    const { id, worker, at } = await waiting(bench)
+    try {
+      const { code, stdout } = await call('check', ...at, '--import', moduleOf('after'), '--json')
+      expect(code).toBe(1)
+      const { fits, lost, unfit, unsure } = JSON.parse(stdout)
+      expect({ fits, unsure }).toEqual({ fits: false, unsure: [] })
+      const names = lost.map(({ kind, name }: { kind: string; name: string }) => `${kind} ${name}`)
+      expect(names.toSorted()).toEqual([
+        'ask approve',
+        'since fraud check',
+        'sleep before mail',
+        'spawn child#1',
+        'spawn second',
+        'step render[0]',
+        'step render[1]',
+        'step search 1',
+        'step search 2',
+      ])
+      expect(lost[0]).toMatchObject({ topic: 'order', jobs: 1, job: id })
+      expect(unfit.map(({ problem }: { problem: string }) => problem).toSorted()).toEqual([
+        expect.stringContaining('payload.amount'),
+        expect.stringContaining('signal.paid'),
+      ])
+      const said = (await call('check', ...at, '--import', moduleOf('after'))).stdout
+      expect(said).toContain(`order: step "search 1" of 1 job, such as ${id}, is not in the code`)
+      expect(said).toContain('1 durable job checked: 9 lost, 2 no longer fit')
+    } finally {
+      await worker.close()
+    }
+  })
+
+  test('says what it cannot tell, because the code computes a name', async () => {
+    const { worker, at } = await waiting(bench)
+    try {
+      const { stdout } = await call('check', ...at, '--import', moduleOf('computed'), '--json')
+      const { unsure, computed, lost } = JSON.parse(stdout)
+      expect(unsure.map(({ name }: { name: string }) => name)).toContain('search 1')
+      expect(lost.map(({ kind }: { kind: string }) => kind)).not.toContain('step')
+      expect(computed).toEqual([expect.stringMatching(/check\/tools\.ts:\d+$/)])
+    } finally {
+      await worker.close()
+    }
+  })
+})
+
+test('needs TypeScript in the project, and says so', async () => {
+  const folder = await createFolder()
+  try {
+    const file = join(folder.path, 'jobs.ts')
+    await copyFile(moduleOf('before'), file)
+    const reading = namesIn([pathToFileURL(file).href], folder.path)
+    await expect(reading).rejects.toMatchObject({
+      code: 'INVALID_MODULE',
+      message: expect.stringContaining('with TypeScript'),
+      hint: expect.stringContaining('npm install --save-dev typescript'),
+    })
+  } finally {
+    await folder.remove()
+  }
+})
