@@ -63,7 +63,8 @@ export function describeEnqueue(dialect: Dialect): void {
       expect(await (await bench.open()).enqueue([])).toEqual([])
     })
 
-    it('keeps the values of each job of a batch apart, in every column', async () => {
+    // A batch of a few, of any number, and of a whole statement.
+    it.each([3, 60, 1_000])('keeps the values of each of %i jobs apart, in every column', async (size) => {
       const store = await bench.openWithClock()
       const jobs = [
         aJob({ topic: 'a', queue: 'q1', priority: 1, maxRetries: 0, timeoutMs: 1_000, payload: null }),
@@ -72,7 +73,7 @@ export function describeEnqueue(dialect: Dialect): void {
           queue: 'q2',
           priority: -1,
           retry: { strategy: 'fixed', baseDelay: 5 },
-          payload: [1, 'ü', {}],
+          payload: [1, 'ü "\\', {}, 1.5, null],
         }),
         aJob({
           topic: 'app:c',
@@ -81,9 +82,17 @@ export function describeEnqueue(dialect: Dialect): void {
           payload: 'text',
         }),
       ]
-      await store.enqueue(jobs)
+      await store.enqueue([...someJobs(size - jobs.length), ...jobs])
       for (const { id, topic, queue, priority, maxRetries, timeoutMs, retry, payload, runAt } of jobs) {
-        const stored = { topic, queue, priority, maxRetries, timeoutMs, retry, payload: JSON.parse(payload) }
+        const stored = {
+          topic,
+          queue,
+          priority,
+          maxRetries,
+          timeoutMs,
+          retry,
+          payload: JSON.parse(payload),
+        }
         expect(await read(store, id)).toMatchObject({ ...stored, runAt: runAt ?? bench.clock.now() })
       }
     })
