@@ -12,9 +12,12 @@ type Outcome = { readonly value: unknown } | { readonly error: unknown }
 
 /** How long another process may hold the file before a write gives up. */
 const BUSY_LIMIT_MS = 10_000
-/** Between two attempts on a file that another process holds: 5 to 15 ms, and 1 to 5 where writes wait. */
+/**
+ * Between two attempts on a file that another process holds: 5 to 15 ms, and 1 to 2 where writes wait: from
+ * the end of a transaction to the next attempt nothing uses the file.
+ */
 const BUSY = { firstMs: 15, maxMs: 15, jitter: 2 / 3 }
-const BUSY_WRITER = { firstMs: 5, maxMs: 5, jitter: 0.8 }
+const BUSY_WRITER = { firstMs: 2, maxMs: 2, jitter: 0.5 }
 
 /**
  * Waits for other connections without blocking the event loop, as SQLite's own busy timeout would:
