@@ -69,6 +69,9 @@ function connect({ driver, file, schema, synchronous = 'FULL' }: SqliteOptions):
     const db = open()
     db.pragma('journal_mode = WAL')
     db.pragma(`synchronous = ${synchronous}`)
+    // A statement that changes many rows keeps the old pages until its end: beyond 64 KB in a temporary file, which each
+    // claim would create.
+    db.pragma('temp_store = MEMORY')
     // A connection of its own: a read on the writer's would see uncommitted rows.
     const reader = open()
     reader.pragma('query_only = true')
