@@ -145,6 +145,15 @@ export const ERRORS = {
 
   // Outcomes of a run
   NESTED_CALL: broken('Make durable calls of ctx from the handler, not within a step or a commit.'),
+  TRANSACTIONS_NEEDED: broken(
+    'Pass `{ transactions: transactionsOf({ … }) }` to defineWorkers, with the connection of your service.',
+  ),
+  COMPLETE_ROLLED_BACK: {
+    http: 500,
+    trpc: 'INTERNAL_SERVER_ERROR',
+    retryable: true,
+    hint: 'Let the handler throw what its transaction threw, and return only after the commit; the job is retried.',
+  },
   SPAWN_CHANGED: broken(
     'Give the call a name, and spawn the same topic and payload under it in every run; what may differ belongs in a step.',
   ),
@@ -209,6 +218,9 @@ export const ERRORS = {
     "Run `alter role … set default_transaction_isolation = 'read committed'`: it cannot be set through a transaction pooler.",
   ),
   DATABASE_REFUSED: broken('Repeating will not help: read the cause for the value and the constraint.'),
+  OTHER_DATABASE: broken(
+    'Give `transactions` a connection to the database of the worker: the same server, database and schema, or the same file.',
+  ),
   DATABASE_ERROR: broken('Read the cause: the database reported an unknown error.'),
   STORE_CLOSED: broken('Do not use a store or queue after close().'),
   MIGRATION_NEEDED: down('Run `npx oncue migrate` against this database.'),

@@ -42,6 +42,7 @@ export type { JobSchedule } from './define/schedule.ts'
 export { Cancel, PermanentError, Snooze } from './define/signals.ts'
 export { StepError } from './define/step-error.ts'
 export type { Duration, EachOptions, Step, StepOptions, ToldStep, ToolStep } from './define/steps.ts'
+export type { Commit, Complete, NoTransactions, Transactions } from './define/transactions.ts'
 export {
   type AllHandlers,
   type AnyHandler,

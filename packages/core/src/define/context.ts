@@ -18,6 +18,7 @@ import type {
   TopicOf,
 } from './jobs.ts'
 import type { Duration, Step, StepOptions, ToldStep, ToolStep } from './steps.ts'
+import type { Commit, Complete, NoTransactions } from './transactions.ts'
 
 /** Fields that a handler does not see: how the job is stored, claimed and ended. */
 type NotRunning =
@@ -91,6 +92,7 @@ export type WaitedFor<Result = unknown> = {
 export interface JobContext<
   Jobs extends JobDefinitions = JobDefinitions,
   Topic extends TopicOf<Jobs> = TopicOf<Jobs>,
+  Given = NoTransactions,
 > {
   readonly job: RunningJob<Topic, PayloadOf<Jobs, Topic>>
 
@@ -116,6 +118,24 @@ export interface JobContext<
   readonly plan: ToldStep
   readonly node: ToldStep
   readonly tool: ToolStep
+
+  /**
+   * `commit(name, (tx) => …)`: a step whose result is stored together with the rows that `work` writes through `tx`, a
+   * transaction of your own library: all of it or nothing. A later run gets the stored result, and `work` does not run.
+   * `work` is repeated after a serialization conflict, a deadlock or a lost connection, so it must do nothing else. A run
+   * that has lost its job is rolled back: STALE_RUN. Needs `defineWorkers(jobs, handlers, { transactions })`; not for
+   * isolated topics.
+   */
+  readonly commit: Commit<Given>
+
+  /**
+   * `complete(tx, result)`: completes the job as part of a transaction that the handler has opened with the library of
+   * `transactions`, so that its end and the handler's rows are stored together. Call it last in the transaction, and return
+   * when that has committed: what the handler returns or throws then is ignored. If it was rolled back, the run has failed
+   * with COMPLETE_ROLLED_BACK and is retried. With better-sqlite3 everything has happened, or thrown, before it returns. Not
+   * for isolated topics.
+   */
+  readonly complete: Complete<Jobs, Topic, Given>
 
   /**
    * Waits for a time, or until a moment. A wait of more than a second leaves the worker: the job is suspended, and its
@@ -223,11 +243,15 @@ export interface SpawnOptions extends ContextEnqueueOptions {
 }
 
 /** Any throw is a failure that is retried by policy, except the signals: PermanentError, Snooze, Cancel. */
-export type Handler<Jobs extends JobDefinitions, Topic extends TopicOf<Jobs>> = (
+export type Handler<Jobs extends JobDefinitions, Topic extends TopicOf<Jobs>, Given = NoTransactions> = (
   job: RunningJob<Topic, PayloadOf<Jobs, Topic>>,
-  ctx: JobContext<Jobs, Topic>,
+  ctx: JobContext<Jobs, Topic, Given>,
 ) => Returned<ResultOf<Jobs, Topic>> | Promise<Returned<ResultOf<Jobs, Topic>>>
 
 /** A handler without a `return` returns void, which is stored like undefined. */
 // biome-ignore lint/suspicious/noConfusingVoidType: it is the type of a function without a return
 type Returned<Result> = undefined extends Result ? Result | void : Result
+
+/** The argument of `ctx.complete`: may be left out where the handler may return nothing. */
+export type ResultOfJob<Jobs extends JobDefinitions, Topic extends TopicOf<Jobs>> =
+  undefined extends ResultOf<Jobs, Topic> ? [result?: ResultOf<Jobs, Topic>] : [result: ResultOf<Jobs, Topic>]

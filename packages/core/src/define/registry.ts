@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { OncueError } from '../errors.ts'
 import { isZod, type Schema, type StandardSchema } from '../job/schema.ts'
 import { accepts } from '../job/validate.ts'
+import type { Transactions } from './transactions.ts'
 import { type PlainWorkers, readWorkers, type Worker, type Workers } from './workers.ts'
 
 type JsonSchema = Readonly<Record<string, unknown>>
@@ -28,6 +29,8 @@ export interface TopicDescription {
 export interface Registry {
   get(topic: string): Worker | undefined
   topics(): string[]
+  /** What `ctx.commit` of these workers writes through. */
+  transactions(): Transactions[]
   describe(): TopicDescription[]
 }
 
@@ -42,6 +45,7 @@ export function toRegistry(...sources: readonly (Workers | PlainWorkers)[]): Reg
   return {
     get: (topic) => byTopic.get(topic),
     topics: () => [...byTopic.keys()],
+    transactions: () => [...new Set([...byTopic.values()].flatMap(({ transactions }) => transactions ?? []))],
     describe: () => [...byTopic].map(([topic, { definition }]) => describeTopic(topic, definition)),
   }
 }

@@ -4,6 +4,7 @@ import { assertTopic, listed } from '../job/names.ts'
 import { quote } from '../job/text.ts'
 import type { Handler, JobContext, RunningJob } from './context.ts'
 import { type JobDefinition, type JobDefinitions, job, type TopicOf } from './jobs.ts'
+import type { NoTransactions, Transactions } from './transactions.ts'
 
 /** A handler whose types were checked where it is defined. */
 export type AnyHandler = (job: RunningJob, ctx: JobContext) => unknown
@@ -12,13 +13,15 @@ export type AnyHandler = (job: RunningJob, ctx: JobContext) => unknown
 export type PlainWorkers = Readonly<Record<string, AnyHandler>>
 
 /** Some of the topics or all: different worker processes may serve different ones. */
-export type Handlers<Jobs extends JobDefinitions> = {
-  readonly [Topic in TopicOf<Jobs>]?: Handler<Jobs, Topic> | undefined
+export type Handlers<Jobs extends JobDefinitions, Given = NoTransactions> = {
+  readonly [Topic in TopicOf<Jobs>]?: Handler<Jobs, Topic, Given> | undefined
 }
 
 export interface Worker {
   readonly definition: JobDefinition
   readonly handler: AnyHandler
+  /** For its `ctx.commit` and `ctx.complete`. */
+  readonly transactions?: Transactions | undefined
 }
 
 /** What a worker module exports as `workers`. */
@@ -30,8 +33,8 @@ export interface Workers {
 const WORKERS: unique symbol = Symbol.for('oncue.workers')
 
 /** A handler for each topic. */
-export type AllHandlers<Jobs extends JobDefinitions> = {
-  readonly [Topic in TopicOf<Jobs>]: Handler<Jobs, Topic>
+export type AllHandlers<Jobs extends JobDefinitions, Given = NoTransactions> = {
+  readonly [Topic in TopicOf<Jobs>]: Handler<Jobs, Topic, Given>
 }
 
 /**
@@ -39,19 +42,32 @@ export type AllHandlers<Jobs extends JobDefinitions> = {
  * a topic without a handler is one too, for the compiler and when the module is loaded.
  */
 export function defineWorkers<Jobs extends JobDefinitions>(jobs: Jobs, handlers: Handlers<Jobs>): Workers
-export function defineWorkers<Jobs extends JobDefinitions>(
+export function defineWorkers<
+  Jobs extends JobDefinitions,
+  Given extends Transactions | NoTransactions = NoTransactions,
+>(
   jobs: Jobs,
-  handlers: AllHandlers<Jobs>,
+  handlers: AllHandlers<Jobs, Given>,
   options: {
     /** A topic without a handler is an error. */
     readonly complete: true
+    readonly transactions?: Given
+  },
+): Workers
+export function defineWorkers<Jobs extends JobDefinitions, Given extends Transactions>(
+  jobs: Jobs,
+  handlers: Handlers<Jobs, Given>,
+  options: {
+    /** For `ctx.commit` and `ctx.complete`: `transactionsOf({ prisma })`, of the database that the worker runs on. */
+    readonly transactions: Given
   },
 ): Workers
 export function defineWorkers<Jobs extends JobDefinitions>(
   jobs: Jobs,
   handlers: Handlers<Jobs>,
-  options?: { readonly complete: true },
+  options?: { readonly complete?: true; readonly transactions?: Transactions | undefined },
 ): Workers {
+  const { transactions } = options ?? {}
   const workers = new Map<string, Worker>()
   for (const [topic, handler] of Object.entries<unknown>(handlers)) {
     if (handler === undefined) continue
@@ -63,7 +79,7 @@ export function defineWorkers<Jobs extends JobDefinitions>(
         `workers has a handler for ${quote(topic)}, which is not defined in jobs: ${there}`,
       )
     }
-    workers.set(topic, { definition, handler: readHandler(handler, topic, 'workers') })
+    workers.set(topic, { definition, handler: readHandler(handler, topic, 'workers'), transactions })
   }
   const missing = options?.complete ? Object.keys(jobs).filter((topic) => !workers.has(topic)) : []
   if (missing.length > 0)
