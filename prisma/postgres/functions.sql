@@ -543,6 +543,31 @@ begin
   return next v_row;
 end $$;
 
+create function oncue.commit_outcome(
+  p_now timestamptz, p_id uuid, p_run integer, p_worker uuid, p_key text, p_data json
+) returns text
+  language plpgsql
+  set search_path = pg_catalog, pg_temp
+  set enable_seqscan = off
+  set enable_bitmapscan = off
+  set enable_hashjoin = off
+  set enable_mergejoin = off
+  set plan_cache_mode = force_generic_plan
+  set jit = off
+as $$
+begin
+  perform from oncue.jobs j
+  where j.id = p_id and j.run = p_run and j.status = 'processing' and (p_worker is null or j.locked_by = p_worker)
+  for no key update;
+  if not found then return 'stale'; end if;
+  insert into oncue.outcomes (job_id, key, seq, kind, data, created)
+  select p_id, p_key,
+    1 + coalesce((select o.seq from oncue.outcomes o where o.job_id = p_id order by o.seq desc limit 1), 0),
+    'step', p_data, coalesce(p_now, oncue.clock())
+  on conflict do nothing;
+  return case when found then 'recorded' else 'known' end;
+end $$;
+
 create function oncue.count_down(p_now timestamptz, p_ids uuid[]) returns void
   language plpgsql
   set search_path = pg_catalog, pg_temp

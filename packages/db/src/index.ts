@@ -42,6 +42,8 @@ export {
 export type {
   Asking,
   ChildResults,
+  CommittedResult,
+  CompletedRun,
   DurableStore,
   NewOutcome,
   NewSignal,
@@ -80,6 +82,7 @@ export type {
   SqliteTransaction,
   Transaction,
 } from './queue/transaction.ts'
+export { assertSameDatabase, isRepeatable, transactionsOf } from './queue/transactions.ts'
 export type * from './store.ts'
 export {
   type ChosenDatabase,

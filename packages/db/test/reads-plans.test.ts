@@ -10,7 +10,12 @@ import { countStatement, idsStatement, list, matching, pageStatement } from '../
 import { entriesStatement, type MetaEntry } from '../src/portable/reads/meta.ts'
 import { levelsStatement } from '../src/portable/reads/ready.ts'
 import { sourcesOf } from '../src/portable/reads/sources.ts'
-import { childrenOfStatement, edgesStatement, placesStatement, spawnsStatement } from '../src/portable/reads/tree.ts'
+import {
+  childrenOfStatement,
+  edgesStatement,
+  placesStatement,
+  spawnsStatement,
+} from '../src/portable/reads/tree.ts'
 import { runsStatement } from '../src/portable/reads/workers.ts'
 import { type Fragment, type Sql, toSqlite } from '../src/portable/sql.ts'
 import { PostgresClient } from '../src/postgres/client.ts'
@@ -228,7 +233,10 @@ describe.each([0, 100, 20_000])('the plans of reads on Postgres with %i jobs and
     const ids = [PLACE.id]
     expect((await indexes(edgesStatement('postgres', ids))).sort()).toEqual(['deps_parent', 'deps_pkey'])
     expect(await indexes(spawnsStatement('postgres', ids))).toEqual([expect.stringMatching(/^outcomes_/)])
-    expect((await indexes(placesStatement('postgres', ids))).sort()).toEqual(['flow_jobs_job', 'flow_jobs_pkey'])
+    expect((await indexes(placesStatement('postgres', ids))).sort()).toEqual([
+      'flow_jobs_job',
+      'flow_jobs_pkey',
+    ])
   })
 })
 

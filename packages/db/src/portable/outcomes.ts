@@ -1,5 +1,6 @@
 import { type JobId, LIMITS, OncueError } from '@oncue/core'
 import { assertText } from '@oncue/core/internal'
+import type { Transaction } from '../queue/transaction.ts'
 import type { EnqueueIn, RunRef } from '../store.ts'
 import { isUuid } from '../uuid.ts'
 import type { NewAnswer } from './asks.ts'
@@ -48,6 +49,43 @@ export interface DurableStore {
    * JOB_NOT_FOUND, JOB_FINISHED, NOT_ASKED, ALREADY_ANSWERED, QUESTION_TIMED_OUT, and whatever `check` throws.
    */
   answer(answer: NewAnswer): Promise<void>
+
+  /** On SQLite: makes this transaction the only one that writes, so that it cannot fail later for another's sake. */
+  openCommit(tx: Transaction): Promise<void>
+
+  /**
+   * Records the result of a commit as the last statement of the caller's transaction, which must be rolled back if this
+   * throws: STALE_RUN, or DATABASE_CONFLICT if an earlier transaction has recorded it. On a better-sqlite3 connection
+   * everything has happened, or thrown, before this returns.
+   */
+  commit(result: CommittedResult, tx: Transaction): Promise<void>
+
+  /** Completes the job of a run, as `settle` does, in the caller's transaction, by the rules of `commit`. */
+  complete(run: CompletedRun, tx: Transaction): Promise<void>
+
+  /** Whether this run, of this worker, has completed its job. */
+  hasCompleted(run: RunRef, worker: string | undefined): Promise<boolean>
+}
+
+/** `result` is JSON text. `worker` as for `settle`. */
+export type CompletedRun = RunRef & {
+  readonly worker: string | undefined
+  readonly result?: string | undefined
+}
+
+/** `data` is JSON text. */
+export type CommittedResult = RunRef & {
+  readonly worker: string | undefined
+  readonly key: string
+  readonly data: string
+}
+
+export function staleCommit({ id, run }: RunRef): OncueError {
+  return new OncueError('STALE_RUN', `run ${run} of job ${id} lost its lease; nothing was written`)
+}
+
+export function knownCommit({ id, key }: CommittedResult): OncueError {
+  return new OncueError('DATABASE_CONFLICT', `${JSON.stringify(key)} of job ${id} was recorded before`)
 }
 
 export type OutcomeKind =

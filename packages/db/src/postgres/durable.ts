@@ -7,11 +7,13 @@ import {
   type DurableStore,
   encodeOutcomes,
   isNewSignal,
+  knownCommit,
   liveDurable,
   type NewSignal,
   type Outcome,
   type OutcomeKind,
   RecordedRuns,
+  staleCommit,
 } from '../portable/outcomes.ts'
 import { results } from '../portable/reads/jobs.ts'
 import type { Sql } from '../portable/sql.ts'
@@ -20,6 +22,7 @@ import { type Rename, renamed } from '../schema.ts'
 import { assertWorkerId, isUuid } from '../uuid.ts'
 import type { PostgresClient } from './client.ts'
 import { enqueueAndWake } from './enqueue.ts'
+import { toOncueError } from './errors.ts'
 import type { Query } from './sql.ts'
 import * as statements from './sql-durable.ts'
 
@@ -91,6 +94,37 @@ export function createDurable({ client, sql, runtime, newId, now, assertOpen }: 
         const [row] = await client.query(statements.answer(id, name, data, now()))
         return row?.[0] === true
       })
+    },
+
+    // No lock is needed before the last statement.
+    async openCommit() {},
+
+    async commit(result, tx) {
+      assertOpen()
+      function* steps(): Steps<void> {
+        const [row] = yield step(statements.commit(result, now()), true)
+        if (row?.state === 'stale') throw staleCommit(result)
+        if (row?.state === 'known') throw knownCommit(result)
+      }
+      await driveIn(tx, renamed(steps(), client.rename))
+    },
+
+    async complete(run, tx) {
+      assertOpen()
+      function* steps(): Steps<void> {
+        const [row] = yield step(statements.complete(run, now()), true)
+        if (Number(row?.stale) > 0) throw staleCommit(run)
+      }
+      await driveIn(tx, renamed(steps(), client.rename)).catch((error) => {
+        const ours = toOncueError(error)
+        // Otherwise the driver's own, as of the caller's other statements.
+        throw ours.code === 'UNSUPPORTED_ISOLATION' ? ours : error
+      })
+    },
+
+    async hasCompleted(run, worker) {
+      assertOpen()
+      return (await client.query(statements.hasCompleted(run, worker ?? null))).length > 0
     },
   }
 }

@@ -1,7 +1,7 @@
 // Written by prisma/generate.ts from prisma/postgres/functions. Do not edit.
 
 /** The functions that this build calls: `migrate` installs them. */
-export const FUNCTION_SET = 'c99c8fce'
+export const FUNCTION_SET = '3c6069bb'
 
 export type FunctionName =
   | 'after_finish'
@@ -19,6 +19,7 @@ export type FunctionName =
   | 'check_name'
   | 'check_payload'
   | 'claim'
+  | 'commit_outcome'
   | 'count_down'
   | 'crash'
   | 'crash_error'

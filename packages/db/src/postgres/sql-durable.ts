@@ -1,5 +1,12 @@
 import type { JobId } from '@oncue/core'
-import { type EncodedRun, type NewSignal, signalKey } from '../portable/outcomes.ts'
+import { isInline } from '../portable/enqueue.ts'
+import {
+  type CommittedResult,
+  type CompletedRun,
+  type EncodedRun,
+  type NewSignal,
+  signalKey,
+} from '../portable/outcomes.ts'
 import type { RunRef } from '../store.ts'
 import type { Query } from './sql.ts'
 import { fn, preparedCall } from './sql.ts'
@@ -66,4 +73,24 @@ on conflict do nothing`
 /** Heard at the commit. */
 export function tellOf(id: JobId): Query {
   return { text: `select pg_notify('oncue.signals', $1::text)::text`, values: [id] }
+}
+
+export function commit({ id, run, worker, key, data }: CommittedResult, now: Date | null): Query {
+  const text = `select ${fn('commit_outcome')}($1::timestamptz, $2::uuid, $3::integer, $4::uuid, $5::text, $6::json) as state`
+  return { text, values: [now, id, run, worker ?? null, key, data] }
+}
+
+/** One run, for a connection of the caller's: without arrays, which libraries encode in different ways. */
+export function complete({ id, run, worker, result }: CompletedRun, now: Date | null): Query {
+  const isBig = result !== undefined && !isInline(result)
+  const big = isBig ? 'array[$2::uuid], array[$3::integer], array[$5::json]' : `'{}', '{}', '{}'`
+  const text = `select count(*)::integer as stale from ${fn('settle')}(
+  $1::timestamptz, array[$2::uuid], array[$3::integer], array[${isBig ? 'null' : '$5'}::json], null, ${big}, $4::uuid)`
+  return { text, values: [now, id, run, worker ?? null, result ?? null] }
+}
+
+export function hasCompleted({ id, run }: RunRef, worker: string | null): Query {
+  const text = `select 1 from oncue.history
+where id = $1::uuid and run = $2::integer and status::text = 'completed' and ($3::uuid is null or locked_by = $3::uuid)`
+  return { text, values: [id, run, worker] }
 }

@@ -76,7 +76,7 @@ export function toHome(
   const schema = toSchema(rest.schema)
   const given = [store, prisma, pool, database, transaction].filter((host) => host !== undefined)
   if (given.length === 1) {
-    if (pool) assertPool(pool)
+    if (pool) assertPool(pool, 'createQueue')
     if (typeof store?.enqueue === 'function') return onStore(store, rest.schema)
     if (typeof prisma?.$transaction === 'function')
       return naming(
@@ -118,9 +118,9 @@ function naming(schema: string, home: Home): Home {
 }
 
 /** A pg client has a `connect` too, but it returns nothing, and a client of a pool must not be connected again. */
-function assertPool(pool: object): void {
+export function assertPool(pool: object, call: string): void {
   if (!('connectionParameters' in pool || 'release' in pool)) return
-  throw new OncueError('INVALID_INPUT', 'createQueue: pool is a single pg client, not a Pool', {
+  throw new OncueError('INVALID_INPUT', `${call}: pool is a single pg client, not a Pool`, {
     hint: "Pass a Pool as pool. Pass a transaction's client to the call: queue.enqueue(topic, payload, { tx: client }).",
   })
 }
@@ -194,7 +194,7 @@ function onSqlite(database: SqliteHost, schema: string, runtime: Runtime): Home 
 }
 
 /** Timeout of a transaction for one enqueue; Prisma's default is too short for a hundred thousand jobs. */
-const PRISMA_TIMES = { maxWait: 10_000, timeout: 60_000 }
+export const PRISMA_TIMES = { maxWait: 10_000, timeout: 60_000 }
 
 /** Opens a transaction that commits when `work` has ended, and returns what it returned. */
 type Begin = <T>(work: (tx: Transaction) => Promise<T>) => Promise<T>

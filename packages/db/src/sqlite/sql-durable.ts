@@ -119,3 +119,6 @@ VALUES (?, ?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT (job_id, name) DO UPDATE SET question = excluded.question, schema = excluded.schema, role = excluded.role,
   until = excluded.until, refused = coalesce(excluded.refused, a.refused), closed = NULL,
   created = CASE WHEN a.closed IS NULL OR excluded.refused IS NOT NULL THEN a.created ELSE excluded.created END`
+
+/** Changes nothing: the first write of a transaction makes it the only one that writes. */
+export const TAKE_WRITE_LOCK = `UPDATE oncue_outcomes SET seq = seq WHERE 0`

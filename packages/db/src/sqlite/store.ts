@@ -44,6 +44,7 @@ import { toOncueError } from './errors.ts'
 import { SqliteListener } from './listener.ts'
 import { PresenceFiles } from './presence.ts'
 import { run, sqliteConnection, sqliteSql } from './sql-access.ts'
+import { PreparedStatements } from './work/statements.ts'
 import { SqliteWork } from './work/work.ts'
 
 type SqliteOptions = Pick<OpenOptions, 'schema' | 'synchronous' | 'signal' | 'clock' | 'runtime'> & {
@@ -117,7 +118,7 @@ export class SqliteStore extends BaseStore implements Store {
     this.#db = db
     this.#reader = reader
     this.#writer = new SqliteWriter(this.#db, runtime, options.signal)
-    this.#work = new SqliteWork(this.#db)
+    this.#work = new SqliteWork(new PreparedStatements(this.#db))
     const sql = sqliteSql(this.#reader, this.#db, this.#writer, () => this.#now())
     this.access = { sql, connection: sqliteConnection(this.#reader, this.#db, this.#writer) }
     this.#presenceFiles = new PresenceFiles(driver, file)

@@ -2,6 +2,7 @@ import type { JobId } from '@oncue/core'
 import {
   type Asking,
   assertSignal,
+  type CommittedResult,
   type EncodedRun,
   isNewSignal,
   type NewSignal,
@@ -48,6 +49,16 @@ export class Durable {
 
   #isOwned({ id, run }: RunRef, worker: string | null): boolean {
     return this.#statements.get(sql.OWNED, id, run, worker, worker) !== undefined
+  }
+
+  /** commit_outcome of Postgres. */
+  commit(
+    { id, run, key, data }: Omit<CommittedResult, 'worker'>,
+    worker: string | null,
+    now: number,
+  ): 'recorded' | 'known' | 'stale' {
+    if (!this.#isOwned({ id, run }, worker)) return 'stale'
+    return this.#statements.run(sql.RECORD, id, key, id, 'step', null, data, now) > 0 ? 'recorded' : 'known'
   }
 
   record(runs: readonly EncodedRun[], worker: string | null, now: number): RecordedRuns {

@@ -68,6 +68,11 @@ export class Settle {
     return { ...ended, stale: [...stale, ...ended.stale] }
   }
 
+  /** One run, in a transaction of the caller's, where a statement that fails ends the transaction. False: it is stale. */
+  complete(completion: Completion, worker: string | null, now: number): boolean {
+    return completeAll(this.#statements, this.#ends, [completion], worker, now, keepOneByOne).length === 0
+  }
+
   #settleOthers(settlements: readonly Other[], worker: string | null, now: number): Omit<Settled, 'refused'> {
     const stale: RunRef[] = []
     const cancelled: RunRef[] = []
@@ -215,12 +220,13 @@ function completeAll(
   completions: readonly Completion[],
   worker: string | null,
   now: number,
+  keepThem = keep,
 ): RunRef[] {
   if (completions.length === 0) return []
   const { done, others } = match(statements, completions, worker)
   if (done.length > 0) {
     const ids = done.map(({ current }) => current.id)
-    statements.write(keep(statements, done, now).statements())
+    statements.write(keepThem(statements, done, now).statements())
     statements.run(sql.REMOVE_ALL, JSON.stringify(ids))
     const keyed = done.filter(({ current }) => current.unique_key !== null).map(({ current }) => current.id)
     ends.afterFinish(ids, true, keyed, now)

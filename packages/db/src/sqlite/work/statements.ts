@@ -1,8 +1,18 @@
 import type { Database, Statement as Prepared } from 'better-sqlite3'
 import type { Row, Statement, Step } from '../../queue/transaction.ts'
 
-/** Prepared once, run many times. Everything is synchronous: the caller has the transaction. */
-export class Statements {
+/** Runs statements in a transaction that the caller has opened. */
+export interface Statements {
+  /** Returns how many rows changed. */
+  run(text: string, ...values: unknown[]): number
+  get<R>(text: string, ...values: unknown[]): R | undefined
+  all<R>(text: string, ...values: unknown[]): R[]
+  step(step: Step): Row[]
+  write(statements: readonly Statement[]): void
+}
+
+/** Prepared once, run many times. */
+export class PreparedStatements implements Statements {
   readonly #db: Database
   readonly #prepared = new Map<string, Prepared<unknown[]>>()
 
@@ -10,7 +20,6 @@ export class Statements {
     this.#db = db
   }
 
-  /** Returns how many rows changed. */
   run(text: string, ...values: unknown[]): number {
     return this.prepare(text).run(...values).changes
   }

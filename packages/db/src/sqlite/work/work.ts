@@ -1,5 +1,4 @@
 import type { NewJob } from '@oncue/core'
-import type { Database } from 'better-sqlite3'
 import { drive, type Row, type Step } from '../../queue/transaction.ts'
 import type { Claimed, ClaimRequest, EnqueueOutcome } from '../../store.ts'
 import { enqueueSteps } from '../enqueue.ts'
@@ -11,7 +10,7 @@ import { Ends } from './ends.ts'
 import { Lease } from './lease.ts'
 import { Limits } from './limits.ts'
 import { Settle } from './settle.ts'
-import { Statements } from './statements.ts'
+import type { Statements } from './statements.ts'
 import { Undo } from './undo.ts'
 
 /**
@@ -27,8 +26,8 @@ export class SqliteWork {
   readonly #statements: Statements
   readonly #settle: Settle
 
-  constructor(db: Database) {
-    this.#statements = new Statements(db)
+  constructor(statements: Statements) {
+    this.#statements = statements
     this.limits = new Limits(this.#statements)
     this.children = new Children(this.#statements)
     const undo = new Undo(this.#statements, this.children)
@@ -54,4 +53,6 @@ export class SqliteWork {
   }
 
   settle: Settle['settle'] = (settlements, worker, now) => this.#settle.settle(settlements, worker, now)
+
+  complete: Settle['complete'] = (completion, worker, now) => this.#settle.complete(completion, worker, now)
 }
