@@ -9,9 +9,11 @@ import {
   type OutputOf,
   prepareJob,
   type TopicOf,
+  type Transactions,
 } from '@oncue/core'
 import { parseResult, type Registry, unknownTopic } from '@oncue/core/internal'
 import {
+  assertSameDatabase,
   type Claimed,
   type ClaimedJob,
   createQueue,
@@ -45,6 +47,11 @@ export interface TestWorkerOptions<Jobs extends JobDefinitions>
    * and removes it when it is closed. Default: a temporary SQLite file.
    */
   readonly url?: string | undefined
+  /**
+   * For `ctx.commit` and `ctx.complete`, instead of those that the workers were defined with. A function gets the store, to
+   * connect to its database: `({ url }) => transactionsOf({ database: new Database(sqliteFile(url)) })`.
+   */
+  readonly transactions?: Transactions | ((store: Store) => Transactions) | undefined
 }
 
 /** A job as it is stored. Its `result` is parsed by `output`, as by `wait`; null until the job is completed. */
@@ -62,7 +69,10 @@ export async function createTestWorker<const Jobs extends JobDefinitions = JobDe
   const clock = { ms: options.now?.getTime() ?? systemRuntime.now() }
   const { store, remove } = await openOwn(options.url, () => new Date(clock.ms))
   try {
-    return new TestWorker(store, clock, options, remove)
+    const worker = new TestWorker(store, clock, options, remove)
+    for (const transactions of worker.transactions)
+      await assertSameDatabase(store, transactions, systemRuntime)
+    return worker
   } catch (error) {
     await store.close()
     await remove()
@@ -96,6 +106,8 @@ export class TestWorker<Jobs extends JobDefinitions = JobDefinitions> {
   readonly store: Store
   /** Sends a signal to a job that has not finished, as `createQueue` does. */
   readonly signal: Queue<Jobs>['signal']
+  /** @internal To be checked. */
+  readonly transactions: readonly Transactions[]
   readonly #clock: { ms: number }
   readonly #jobs: JobDefinitions
   readonly #registry: Registry
@@ -117,7 +129,7 @@ export class TestWorker<Jobs extends JobDefinitions = JobDefinitions> {
     options: TestWorkerOptions<Jobs>,
     remove: () => Promise<void>,
   ) {
-    const { jobs = {}, log = silentLogger, abandonMs = ABANDON_MS, workers, use, retry } = options
+    const { jobs = {}, log = silentLogger, abandonMs = ABANDON_MS, workers, use, retry, url } = options
     const settings = toSettings({ store, workers, use, retry, log, abandonMs })
     this.store = store
     this.#clock = clock
@@ -125,11 +137,18 @@ export class TestWorker<Jobs extends JobDefinitions = JobDefinitions> {
     this.#registry = settings.registry
     this.#jobs = { ...jobs, ...definitionsOf(settings.registry) }
     this.signal = createQueue({ store, jobs: this.#jobs as Jobs }).signal
+    const { transactions: given } = options
+    const own = typeof given === 'function' ? given(store) : given
+    const defined = settings.registry.transactions()
+    // Those of the workers are on another database than a temporary file.
+    const isElsewhere = !own && url === undefined && defined.length > 0
+    this.transactions = own ? [own] : isElsewhere ? [] : defined
     this.#queues = settings.queues
     this.#log = log
     this.#executor = createExecutor({
       ...settings,
       worker: this.#id,
+      transactions: isElsewhere ? ELSEWHERE : own,
       middleware: settings.use,
       inline: true,
       // Waits end by the store's clock, whatever time the run takes.
@@ -260,13 +279,17 @@ export class TestWorker<Jobs extends JobDefinitions = JobDefinitions> {
     this.#current = current
     // By its handler, which has started.
     if (this.#isKilled) current.die()
-    const { settlement } = await current.ended
+    const { settlement, isWritten } = await current.ended
     this.#current = undefined
     this.#isRunning = false
     const { id, run } = job
     // A lease that is over: the next claim frees the run.
     if (this.#isKilled) await this.store.heartbeat({ worker: this.#id, leaseMs: -1, runs: [{ id, run }] })
     if (!settlement) return
+    if (isWritten) {
+      reportEnd(this.#log, job, settlement)
+      return
+    }
     const written = asWritten(job, settlement, await this.store.settle([settlement], this.#id))
     if (written) reportEnd(this.#log, job, written)
   }
@@ -286,6 +309,21 @@ export class TestWorker<Jobs extends JobDefinitions = JobDefinitions> {
     if (job.status !== 'completed' || !definition) return job as TestedJob<Result>
     return { ...job, result: parseResult(definition.output, job.result, job.topic) as Result }
   }
+}
+
+const ELSEWHERE: Transactions = {
+  mode: 'async',
+  open: () => Promise.reject(isElsewhere()),
+  within() {
+    throw isElsewhere()
+  },
+}
+
+function isElsewhere(): OncueError {
+  const message = 'the transactions of the workers are not on the temporary database of this test'
+  return new OncueError('OTHER_DATABASE', message, {
+    hint: 'Give createTestWorker their database as `url`, or `transactions` for its own, made from its store.',
+  })
 }
 
 function definitionsOf(registry: Registry): JobDefinitions {

@@ -1,6 +1,6 @@
 import { hostname } from 'node:os'
 import { OncueError } from '@oncue/core'
-import type { Subscription, TopicAnnouncement } from '@oncue/db'
+import { assertSameDatabase, type Subscription, type TopicAnnouncement } from '@oncue/db'
 import { type Logger, type Service, withTimeout } from '@oncue/runtime'
 import { Dispatcher, MOST_UNSETTLED, type WorkerStats } from './dispatch/dispatcher.ts'
 import { createLease, type Lease, policiesOf } from './lease/lease.ts'
@@ -156,6 +156,9 @@ export class WorkerService implements RunningWorker {
     await store.announce(announcements(registry), { worker: this.id, service })
     this.#assertStarting()
     const { visible } = await this.#lease.start()
+    this.#assertStarting()
+    for (const transactions of registry.transactions())
+      await assertSameDatabase(store, transactions, this.#settings.runtime)
     this.#assertStarting()
     // After the lease: a service that starts at the same moment must see that these schedules have a live owner.
     await saveSchedules(store, registry, service, this.#log)

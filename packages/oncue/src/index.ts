@@ -27,6 +27,7 @@ export {
   type Store,
   sqliteFile,
   type Transaction,
+  transactionsOf,
 } from '@oncue/db'
 export {
   createLogger,

@@ -25,7 +25,7 @@ const RESULT_REFUSED = 'database rejected the result of a run; its job failed'
 const END_REFUSED =
   'database rejected both the result of a run and its failure; the job runs again when its lease expires'
 
-export interface DispatcherOptions extends Omit<SlotsOptions, 'onEnd' | 'onChange'> {
+export interface DispatcherOptions extends Omit<SlotsOptions, 'onEnd' | 'onWritten' | 'onChange'> {
   readonly queues: readonly string[]
   readonly topics: readonly string[]
   readonly pollMs: number
@@ -129,6 +129,11 @@ export class Dispatcher {
       onEnd: (owned, settlement) => {
         this.#settler.add(owned, settlement)
         this.#turnLater()
+      },
+      onWritten: ({ job }, settlement) => {
+        this.#tell(job, settlement)
+        // Its end may have released others.
+        this.wake()
       },
       onChange: () => this.#turnLater(),
     })

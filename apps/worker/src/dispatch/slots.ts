@@ -22,6 +22,8 @@ export interface SlotsOptions {
   readonly runtime: Runtime
   /** Called with the end of a run, to be written. */
   readonly onEnd: (owned: OwnedRun, settlement: Settlement) => void
+  /** Called with the end of a run that its handler has written itself. */
+  readonly onWritten: (owned: OwnedRun, settlement: Settlement) => void
   /** Called when a slot becomes free or fewer runs wait. */
   readonly onChange: () => void
 }
@@ -91,6 +93,8 @@ export class Slots {
   lost(owned: OwnedRun): void {
     // If it has ended, its settle reports this.
     if (owned.state !== RUNNING && owned.state !== WAITING) return
+    // Its handler has ended the job itself, and goes on.
+    if (owned.run?.isCompleting) return
     const { runs, log } = this.#options
     this.#lost += 1
     const { id, topic, run } = owned.job
@@ -158,13 +162,14 @@ export class Slots {
     owned.run = executor.start(owned.job, (ending) => this.#ended(owned, ending), now)
   }
 
-  #ended(owned: OwnedRun, { settlement, abandoned }: Ending): void {
+  #ended(owned: OwnedRun, { settlement, abandoned, isWritten }: Ending): void {
     const now = this.#runtime.monotonic()
     this.#running -= 1
     this.#prefetch.observeRun(now - owned.startedAt)
     if (abandoned) this.#abandoned += 1
-    if (settlement) this.#options.onEnd(owned, settlement)
+    if (settlement && !isWritten) this.#options.onEnd(owned, settlement)
     else this.#options.runs.drop(owned)
+    if (settlement && isWritten) this.#options.onWritten(owned, settlement)
     if (now - this.#filledAt < BURST_MS) this.#startWaiting(now)
     this.#options.onChange()
   }

@@ -139,6 +139,8 @@ class ChildContext implements JobContext {
   readonly plan: JobContext['plan']
   readonly node: JobContext['node']
   readonly tool: JobContext['tool']
+  readonly commit: JobContext['commit']
+  readonly complete: JobContext['complete']
   readonly sleep: JobContext['sleep']
   readonly receive: JobContext['receive']
   readonly since: JobContext['since']
@@ -190,6 +192,8 @@ class ChildContext implements JobContext {
     this.plan = steps.plan
     this.node = steps.node
     this.tool = steps.tool
+    this.commit = () => unawaited(Promise.reject(notIsolated('commit')))
+    this.complete = () => unawaited(Promise.reject(notIsolated('complete')))
     const sleep = async (...args: Parameters<JobContext['sleep']>) => {
       assertNotNested('sleep')
       return call('sleep', ...args)
@@ -249,6 +253,13 @@ class ChildContext implements JobContext {
   abort(reason: OncueError): void {
     this.#controller.abort(reason)
   }
+}
+
+function notIsolated(call: string): OncueError {
+  const message = `ctx.${call} was called by an isolated handler: its transaction is not in the process of the worker`
+  return new OncueError('UNSUPPORTED_TRANSACTION', message, {
+    hint: 'Define the topic without isolate, or spawn a child whose topic is not isolated for this part.',
+  })
 }
 
 function toJson(value: unknown, kind: Parameters<typeof encodeJson>[1]): unknown {

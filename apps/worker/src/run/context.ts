@@ -8,28 +8,50 @@ import {
   prepareJob,
   type RunningJob,
   type SpawnOptions,
+  type Transactions,
+  type Worker,
 } from '@oncue/core'
-import { encodeJson, encodeProgress, parseResult, type Registry, utf8Length } from '@oncue/core/internal'
-import { type ClaimedJob, encodeEvents, type NewEvent, type Store, type SuspendedWait } from '@oncue/db'
+import {
+  asSignal,
+  encodeJson,
+  encodeProgress,
+  parseResult,
+  type Registry,
+  utf8Length,
+} from '@oncue/core/internal'
+import {
+  type ClaimedJob,
+  encodeEvents,
+  type NewEvent,
+  type Store,
+  type SuspendedWait,
+  type Transaction,
+} from '@oncue/db'
 import type { Logger, Runtime } from '@oncue/runtime'
 import { currentTraceparent } from '../observability/tracing.ts'
 import type { AbortReason } from './abort.ts'
 import { toAbortError } from './abort.ts'
 import { createAsk } from './ask.ts'
+import { commit } from './commit.ts'
 import { Deferred } from './deferred.ts'
 import { Durable } from './durable/durable.ts'
 import { hashOf, SpawnKeys, spawnedChildren, spawnWith, valuesOf } from './durable/spawn-calls.ts'
 import { isUndoing, undoIsolated } from './durable/undo.ts'
 import type { JobEvents, RunEvents } from './job-events.ts'
 import { createJobLog } from './job-log.ts'
+import { encodeResult } from './outcome.ts'
 import type { OutcomeRecorder } from './outcome-recorder.ts'
-import { createSteps } from './steps.ts'
-import { unawaited } from './unawaited.ts'
+import { assertNotInCommit, assertNotNested, createSteps } from './steps.ts'
+import { unawaited, unawaitedAtEnd } from './unawaited.ts'
 import { inPages, type WaitedForPage } from './waited-for.ts'
 
 /** What the contexts of all runs share. */
 export interface Surroundings {
   readonly store: Store
+  /** Whose runs these are. */
+  readonly worker?: string | undefined
+  /** Instead of those that workers were defined with: for tests. */
+  readonly transactions?: Transactions | undefined
   readonly registry: Registry
   readonly events: JobEvents
   readonly recorder: OutcomeRecorder
@@ -91,14 +113,17 @@ export class RunContext implements JobContext {
   #durable: Durable | undefined
   #deferred: Deferred | undefined
   readonly #definition: JobDefinition
+  readonly #transactions: Transactions | undefined
+  #isCompleting = false
   #inFlight = 0
   #spawnKeys: SpawnKeys | undefined
 
-  constructor(job: RunningJob, run: RunView, around: Surroundings, definition: JobDefinition) {
+  constructor(job: RunningJob, run: RunView, around: Surroundings, { definition, transactions }: Worker) {
     this.job = job
     this.#run = run
     this.#around = around
     this.#definition = definition
+    this.#transactions = around.transactions ?? transactions
   }
 
   get attempt(): number {
@@ -160,6 +185,69 @@ export class RunContext implements JobContext {
   /** An event of a step that runs, and so is new. Resolves when it is written. */
   tell(type: string, data: object): Promise<void> {
     return this.#keep({ type, data })
+  }
+
+  get commit() {
+    return (name: string, work: (tx: unknown) => unknown): Promise<unknown> => {
+      const { store, worker } = this.#around
+      const { job } = this.#run
+      // Not before the call: a handler that destructures its context need not have transactions.
+      const committed = async () => {
+        const transactions = this.#ownTransactions('commit')
+        return commit(transactions, name, work, { durable: this.durable, store, job, worker })
+      }
+      return unawaitedAtEnd(committed(), this.durable)
+    }
+  }
+
+  get complete() {
+    return (tx: unknown, result?: unknown): Promise<void> => {
+      // In a transaction of better-sqlite3 everything has happened, or thrown, before this returns.
+      if (this.#transactions?.mode === 'sync') return this.#complete(tx, result)
+      return unawaited(this.#completeLater(tx, result))
+    }
+  }
+
+  async #completeLater(tx: unknown, result: unknown): Promise<void> {
+    this.#ownTransactions('complete')
+    // On SQLite they would wait for this transaction: they are written after it.
+    if (this.#around.store.dialect === 'postgres') await this.unwritten
+    await this.#complete(tx, result)
+  }
+
+  #complete(tx: unknown, value: unknown): Promise<void> {
+    const own = this.#ownTransactions('complete').within(tx) as Transaction
+    assertNotNested('complete')
+    this.#assertMine()
+    const { id, run, topic } = this.job
+    const result = this.#encodeResult(value, topic)
+    this.#isCompleting = true
+    return this.#around.store.durable.complete({ id, run, worker: this.#around.worker, result }, own)
+  }
+
+  #encodeResult(value: unknown, topic: string): string | undefined {
+    try {
+      return encodeResult(value, this.#definition, topic)
+    } catch (error) {
+      // Not retried: another run would give the same.
+      throw asSignal(error as OncueError, { kind: 'permanent' })
+    }
+  }
+
+  #ownTransactions(call: string): Transactions {
+    if (this.#transactions) return this.#transactions
+    const message = `ctx.${call} was called, and the workers were defined without transactions`
+    throw new OncueError('TRANSACTIONS_NEEDED', message)
+  }
+
+  /** The handler has sent the end of its job in a transaction of its own; only the store knows what became of it. */
+  get isCompleting(): boolean {
+    return this.#isCompleting
+  }
+
+  /** Events that were told after the job had ended in a transaction of the handler's. */
+  get lateEvents(): readonly NewEvent[] {
+    return this.#events?.late ?? []
   }
 
   get sleep(): JobContext['sleep'] {
@@ -349,12 +437,14 @@ export class RunContext implements JobContext {
   }
 
   async #checkpoint(cursor: unknown): Promise<void> {
+    assertNotInCommit('checkpoint')
     this.#assertMine()
     const text = encodeJson(cursor, 'cursor')
     if (!this.#isMuted) await this.#inFlightWhile(() => this.#ownEvents.cursor(text))
   }
 
   async #emit(type: string, data: unknown): Promise<void> {
+    assertNotInCommit('emit')
     this.#assertMine()
     if (OWN_EVENTS.has(type)) {
       throw new OncueError('INVALID_INPUT', `events of type "${type}" are reserved for Oncue`)

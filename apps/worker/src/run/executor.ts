@@ -1,4 +1,4 @@
-import { OncueError, type RetryPolicy } from '@oncue/core'
+import { OncueError, type RetryPolicy, type Transactions } from '@oncue/core'
 import type { Registry } from '@oncue/core/internal'
 import type { ClaimedJob, Store } from '@oncue/db'
 import { type Logger, type Runtime, systemRuntime } from '@oncue/runtime'
@@ -33,6 +33,8 @@ export interface ExecutorOptions {
   readonly modules: readonly string[]
   /** Runs isolated topics in this process too, for tests. */
   readonly inline?: boolean | undefined
+  /** Instead of those that workers were defined with, for tests. */
+  readonly transactions?: Transactions | undefined
   readonly runtime?: Runtime | undefined
 }
 
@@ -85,5 +87,5 @@ function unknownTopic(job: ClaimedJob, log: Logger, onEnd: OnEnd | undefined): R
   const ended = Promise.resolve<Ending>({ settlement: { id, run, kind: 'release' }, abandoned: false })
   // Not before the caller has the run.
   if (onEnd) void ended.then(onEnd)
-  return { job, abort() {}, die() {}, ended }
+  return { job, isCompleting: false, abort() {}, die() {}, ended }
 }

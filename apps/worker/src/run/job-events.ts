@@ -21,6 +21,7 @@ export class RunEvents {
   #events: Happened[] = []
   #waiting: Waiting[] = []
   #underWay = 0
+  #late: NewEvent[] = []
 
   constructor(all: JobEvents, ref: RunRef, onStale: () => void) {
     this.#all = all
@@ -31,6 +32,11 @@ export class RunEvents {
   /** Nothing waits to be written, and no write is under way. */
   get isSettled(): boolean {
     return this.isEmpty && this.#underWay === 0
+  }
+
+  /** Came too late to be written: the run no longer owned its job. */
+  get late(): readonly NewEvent[] {
+    return this.#late
   }
 
   get isEmpty(): boolean {
@@ -82,7 +88,10 @@ export class RunEvents {
       },
       refused: (error) => {
         this.#underWay -= 1
-        if (isOncueError(error, 'STALE_RUN')) this.#onStale()
+        if (isOncueError(error, 'STALE_RUN')) {
+          this.#late.push(...events.map(({ event }) => event))
+          this.#onStale()
+        }
         for (const { reject } of waiting) reject(error)
       },
     }

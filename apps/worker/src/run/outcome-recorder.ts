@@ -47,15 +47,26 @@ export class OutcomeRecorder {
   }
 
   /** Stores jobs that a run makes, again until it succeeds. Null: the run is stale. */
-  async spawn(run: RunSpawns): Promise<Outcome[] | null> {
-    const { store, worker, log, runtime } = this.#options
+  spawn(run: RunSpawns): Promise<Outcome[] | null> {
+    const { store, worker } = this.#options
+    return this.#again(run, 'could not store spawned jobs', () => store.durable.spawn(run, worker))
+  }
+
+  /** Whether a run has completed its job itself; again until it is known. */
+  hasCompleted(run: RunRef): Promise<boolean> {
+    const { store, worker } = this.#options
+    return this.#again(run, 'could not read the end of a run', () => store.durable.hasCompleted(run, worker))
+  }
+
+  async #again<T>({ id }: RunRef, what: string, call: () => Promise<T>): Promise<T> {
+    const { log, runtime } = this.#options
     for (let attempt = 1; ; attempt++) {
       try {
-        return await store.durable.spawn(run, worker)
+        return await call()
       } catch (error) {
         const isAway = isOncueError(error) && error.retryable
         if (!isAway || this.#closing.signal.aborted) throw error
-        if (attempt === 1) log.warn({ err: error, job: run.id }, 'could not store spawned jobs; retrying')
+        if (attempt === 1) log.warn({ err: error, job: id }, `${what}; retrying`)
         await runtime.sleep(backoff(attempt, BACKOFF, runtime), { signal: this.#closing.signal })
       }
     }

@@ -94,17 +94,31 @@ function decide(end: End, situation: Situation): Settlement {
 function returned(value: unknown, situation: Situation): Settlement {
   const { job, definition } = situation
   const { id, run, topic } = job
+  try {
+    const result = encodeResult(value, definition, topic)
+    return result === undefined ? { id, run, kind: 'complete' } : { id, run, kind: 'complete', result }
+  } catch (error) {
+    // Not retried: another run would repeat the effects and return the same.
+    return failed(error, situation)
+  }
+}
+
+/** JSON text, checked by the output schema of the topic: INVALID_RESULT. */
+export function encodeResult(
+  value: unknown,
+  definition: Pick<JobDefinition, 'output'>,
+  topic: string,
+): string | undefined {
   // A job without `output` may return any JSON.
   const isUnchecked = acceptsAnything(definition.output)
-  if (value === undefined && isUnchecked) return { id, run, kind: 'complete' }
+  if (value === undefined && isUnchecked) return undefined
   try {
     const result = encodeJson(value, 'result')
     if (!isUnchecked) parseResult(definition.output, JSON.parse(result), topic)
-    return value === undefined ? { id, run, kind: 'complete' } : { id, run, kind: 'complete', result }
+    return value === undefined ? undefined : result
   } catch (cause) {
-    // Not retried: another run would repeat the effects and return the same.
     const message = cause instanceof Error ? cause.message : 'the result cannot be read'
-    return failed(new OncueError('INVALID_RESULT', message, { cause }), situation)
+    throw new OncueError('INVALID_RESULT', message, { cause })
   }
 }
 
@@ -124,7 +138,8 @@ function threw(error: unknown, situation: Situation): Settlement {
       return { id, run, kind: 'cancel', error: describe(error, job) }
   }
   if (situation.aborted === 'timeout') return aborted(situation, error)
-  const isRetried = isCrash || isRetriedKind(error, definition.retryOn)
+  const isOurs = isCrash || isOncueError(error, 'COMPLETE_ROLLED_BACK')
+  const isRetried = isOurs || isRetriedKind(error, definition.retryOn)
   return isRetried ? retried(error, situation) : failed(error, situation)
 }
 

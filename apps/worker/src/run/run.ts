@@ -1,4 +1,11 @@
-import { type JobContext, OncueError, type RetryPolicy, type RunningJob, type Worker } from '@oncue/core'
+import {
+  type JobContext,
+  LIMITS,
+  OncueError,
+  type RetryPolicy,
+  type RunningJob,
+  type Worker,
+} from '@oncue/core'
 import { asSignal, parsePayload } from '@oncue/core/internal'
 import type { ClaimedJob, Settlement, SuspendedWait } from '@oncue/db'
 import { type Runtime, type Timer, withTimeout } from '@oncue/runtime'
@@ -14,6 +21,8 @@ import type { Timed, Timeouts } from './timeouts.ts'
 /** One job from its claim to its outcome. */
 export interface Run {
   readonly job: ClaimedJob
+  /** Its handler ends the job in a transaction of its own: that the run is lost may only mean that it has. */
+  readonly isCompleting: boolean
   /** Aborts ctx.signal. The first reason counts, except that `lost` overrides any other. */
   abort(reason: AbortReason): void
   /** For tests: ends as if its process had died. Its handler's frame is dropped, and nothing is settled. */
@@ -30,6 +39,8 @@ export interface Ending {
   readonly settlement: Settlement | null
   /** The handler ignored its signal for `abandonMs`. It may still be running, but its run is over. */
   readonly abandoned: boolean
+  /** The settlement is in the store: the handler wrote it in a transaction of its own. */
+  readonly isWritten?: boolean | undefined
 }
 
 /** What all runs of an executor share. */
@@ -89,7 +100,7 @@ export class JobRun implements Run, RunView, Timed {
       unfit = { error }
     }
     const running: RunningJob = { ...job, payload }
-    const context = new RunContext(running, this, around, worker.definition)
+    const context = new RunContext(running, this, around, worker)
     this.#context = context
     const handle = () => {
       context.begin()
@@ -151,7 +162,12 @@ export class JobRun implements Run, RunView, Timed {
     return this.#isolated !== undefined
   }
 
+  get isCompleting(): boolean {
+    return this.#context.isCompleting
+  }
+
   abort(reason: AbortReason): void {
+    if (reason === 'lost' && this.isCompleting) return
     if (reason === 'shutdown') this.#hurry()
     if (this.#isOver && reason !== 'lost') return
     const isFirst = this.#aborted === null
@@ -273,6 +289,46 @@ export class JobRun implements Run, RunView, Timed {
   }
 
   #settle(end: End): void {
+    if (this.isCompleting && this.#aborted !== 'lost') void this.#settleCompleting(end)
+    else this.#decide(end)
+  }
+
+  /** The transaction of the handler was committed, or it was not. */
+  async #settleCompleting(end: End): Promise<void> {
+    const { recorder, log } = this.#around
+    let isCompleted: boolean
+    try {
+      isCompleted = await recorder.hasCompleted(this.job)
+    } catch (err) {
+      log.error({ ...fieldsOf(this.job), err }, 'could not read the end of a run; it ends with its lease')
+      this.#conclude({ settlement: null, abandoned: false })
+      return
+    }
+    if (!isCompleted) {
+      this.#decide(end.how === 'returned' ? { how: 'threw', error: rolledBack() } : end)
+      return
+    }
+    if (end.how === 'threw') {
+      const message = 'handler threw an error after it had completed its job; it was ignored'
+      log.warn({ ...fieldsOf(this.job), err: end.error }, message)
+    }
+    await this.#writeLate()
+    const { id, run } = this.job
+    const abandoned = end.how === 'ignored' && !this.#isolated
+    this.#conclude({ settlement: { id, run, kind: 'complete' }, abandoned, isWritten: true })
+  }
+
+  /** A run that has ended its job can no longer write, but what it told belongs to the story. */
+  async #writeLate(): Promise<void> {
+    const { store, log } = this.#around
+    const events = this.#context.lateEvents.slice(0, LIMITS.events)
+    if (events.length === 0) return
+    await store.events
+      .append(this.job.id, null, events)
+      .catch((err) => log.error({ ...fieldsOf(this.job), err }, 'events of a run were lost'))
+  }
+
+  #decide(end: End): void {
     const { definition } = this.#worker
     const { retry } = this.#around
     const settlement = settlementOf(end, {
@@ -283,8 +339,17 @@ export class JobRun implements Run, RunView, Timed {
       retry,
     })
     if (!settlement) this.#around.log.warn(fieldsOf(this.job), 'run lost its lease; its result was discarded')
-    this.#ending = { settlement, abandoned: end.how === 'ignored' && !this.#isolated }
-    this.#resolve?.(this.#ending)
-    this.#onEnd?.(this.#ending)
+    this.#conclude({ settlement, abandoned: end.how === 'ignored' && !this.#isolated })
   }
+
+  #conclude(ending: Ending): void {
+    this.#ending = ending
+    this.#resolve?.(ending)
+    this.#onEnd?.(ending)
+  }
+}
+
+function rolledBack(): OncueError {
+  const message = 'the handler returned, but the transaction in which it completed its job was not committed'
+  return new OncueError('COMPLETE_ROLLED_BACK', message)
 }

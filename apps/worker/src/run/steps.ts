@@ -34,20 +34,41 @@ export interface StepRecord {
   readonly isEnding: boolean
 }
 
-/** Whether code runs within a step. */
-const within = new AsyncLocalStorage<string>()
+/** Whether code runs within a step or a commit. */
+const within = new AsyncLocalStorage<{ readonly call: 'step' | 'commit'; readonly name: string }>()
+
+/** Runs the work of a step or a commit. */
+export function runWithin<T>(call: 'step' | 'commit', name: string, work: () => T): T {
+  return within.run({ call, name }, work)
+}
 
 export function assertNotNested(call: string): void {
-  const step = within.getStore()
-  if (step === undefined) return
-  const message = `ctx.${call} was called within the step ${JSON.stringify(step)}`
+  const outer = within.getStore()
+  if (outer === undefined) return
+  const message = `ctx.${call} was called within the ${outer.call} ${JSON.stringify(outer.name)}`
   throw new OncueError('NESTED_CALL', message)
+}
+
+/** For calls that write at once, beside the transaction of a commit: on SQLite they would wait for its end. */
+export function assertNotInCommit(call: string): void {
+  if (within.getStore()?.call === 'commit') assertNotNested(call)
 }
 
 /** A name that is the same in every run. */
 export function assertCallName(
   name: unknown,
-  call: 'step' | 'plan' | 'node' | 'tool' | 'sleep' | 'ask' | 'since' | 'spawn' | 'enqueue' | 'undo',
+  call:
+    | 'step'
+    | 'plan'
+    | 'node'
+    | 'tool'
+    | 'commit'
+    | 'sleep'
+    | 'ask'
+    | 'since'
+    | 'spawn'
+    | 'enqueue'
+    | 'undo',
 ): asserts name is string {
   if (typeof name !== 'string' || name === '' || name.length > LIMITS.stepNameLength) {
     const message = `ctx.${call} needs a name of 1 to ${LIMITS.stepNameLength} characters that is the same in every run`
@@ -84,7 +105,7 @@ export function createSteps(
     for (let attempt = begun.attempts + 1; ; attempt++) {
       let result: unknown
       try {
-        result = await within.run(name, () => attemptOf(name, work, timeoutMs, record, runtime))
+        result = await runWithin('step', name, () => attemptOf(name, work, timeoutMs, record, runtime))
       } catch (error) {
         // What a handler asks for by throwing, and the end of the run, are no failures to be repeated.
         if (attempt > max || signalOf(error) || record.signal.aborted) {

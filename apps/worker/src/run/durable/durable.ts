@@ -11,17 +11,18 @@ import {
   type StepOptions,
 } from '@oncue/core'
 import { describeError, parseSignal, signalSchema } from '@oncue/core/internal'
-import type {
-  Asking,
-  ClaimedJob,
-  EndedChildren,
-  NewOutcome,
-  NewSpawn,
-  Outcome,
-  Store,
-  SuspendedWait,
+import {
+  type Asking,
+  type ClaimedJob,
+  type EndedChildren,
+  isRepeatable,
+  type NewOutcome,
+  type NewSpawn,
+  type Outcome,
+  type Store,
+  type SuspendedWait,
 } from '@oncue/db'
-import type { Runtime } from '@oncue/runtime'
+import { backoff, type Runtime } from '@oncue/runtime'
 import { type AbortReason, isAbort } from '../abort.ts'
 import type { AskRequest, GivenAnswer, RefusedAnswer } from '../ask.ts'
 import type { OutcomeRecorder } from '../outcome-recorder.ts'
@@ -79,6 +80,10 @@ const UNDO: Repeated = { key: 'undone', pause: 'undo_retry' }
 /** Of the results of the children of one call. */
 const MAX_RESULT_BYTES = 16 * 2 ** 20
 const RESULT_PAGE = 500
+
+/** Of a transaction that loses to others. */
+const COMMIT_ATTEMPTS = 10
+const COMMIT_BACKOFF = { firstMs: 10, maxMs: 1_000 }
 
 /** The steps, sleeps, receives and children of a run: `Replay` decides when each is answered, `Suspension` when the run leaves. */
 export class Durable implements StepRecord {
@@ -214,6 +219,44 @@ export class Durable implements StepRecord {
     if (delayMs <= QUIET_MS) return this.#sleepHere(delayMs)
     const key = pauseKey(`${pause}:${name}`, attempt)
     await this.#suspension.pausing(() => this.#await({ kind: 'timer', name, key, delayMs }))
+  }
+
+  /**
+   * Runs a transaction that records the result of a step as its last statement, again as long as it fails by no fault of
+   * its own. `onSent` is called before that statement: from then on only the store knows whether it was committed.
+   */
+  async commit(name: string, transact: (key: string, onSent: () => void) => Promise<void>): Promise<unknown> {
+    const key = `step:${name}`
+    try {
+      for (let attempt = 1; ; attempt++) {
+        this.#assertMine()
+        // The handler has survived these, and writes its rows because of them.
+        if (this.#replay.hasFailures) await this.#replay.send([])
+        let isSent = false
+        const onSent = () => {
+          isSent = true
+        }
+        const failed = await transact(key, onSent).then(
+          () => undefined,
+          (error: unknown) => ({ error }),
+        )
+        // Waits for the lock of a transaction that is still under way after its connection was lost.
+        if (isSent) await this.#replay.send([])
+        if (this.#replay.recorded.has(key)) break
+        if (!failed) throw notCommitted(name)
+        if (!isRepeatable(failed.error) || attempt === COMMIT_ATTEMPTS) throw failed.error
+        await this.#sleepHere(backoff(attempt, COMMIT_BACKOFF, this.#options.runtime))
+      }
+      const { data } = await this.#replay.ask(key, { isRecorded: true })
+      const { result } = data as { readonly result?: unknown }
+      this.#options.onStep(name, result === undefined ? undefined : JSON.stringify(result))
+      return result
+    } catch (error) {
+      await this.fail(name, error)
+      throw error
+    } finally {
+      this.#endStep(key)
+    }
   }
 
   unstored(name: string, error: OncueError): void {
@@ -588,4 +631,11 @@ function stopping(run: DurableRun): WaitingRun {
     },
     suspend: () => run.stop(),
   }
+}
+
+function notCommitted(name: string): OncueError {
+  const message = `the transaction of the commit ${JSON.stringify(name)} ended, and was not committed`
+  return new OncueError('UNSUPPORTED_TRANSACTION', message, {
+    hint: 'Neither commit nor roll back within the work of ctx.commit: throw to roll back.',
+  })
 }
