@@ -121,6 +121,12 @@ describeBoth('an isolated job', (bench) => {
     })
   })
 
+  it('cannot commit in a transaction of its own', async () => {
+    const execution = await isolated(bench)
+    const refused = ['UNSUPPORTED_TRANSACTION', 'UNSUPPORTED_TRANSACTION']
+    expect((await execution.run('commits')).result).toEqual(refused)
+  })
+
   it('releases what it holds when it is suspended, and at its end', async () => {
     const clock = { ms: START }
     const store = await bench.open({ clock: () => new Date(clock.ms) })

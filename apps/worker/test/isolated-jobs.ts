@@ -48,6 +48,7 @@ const jobs = defineJobs({
   sleeps_twice: isolated(),
   holds: isolated(),
   late: isolated(),
+  commits: isolated(),
   local: job({ input: z.unknown() }),
 })
 
@@ -134,6 +135,10 @@ export const workers = defineWorkers(jobs, {
     await ctx.step.each('half', [1, 2], (n) => n / 2, { concurrency: 2 })
     await ctx.sleep('settle', '1h')
     return ctx.step.each('half of', [3], (n) => n / 2)
+  },
+  commits: async (_job, ctx) => {
+    const { commit, complete } = ctx as unknown as Record<string, () => Promise<unknown>>
+    return Promise.all([commit, complete].map((call) => call?.().catch((error) => error.code as string)))
   },
   asks: async (_job, ctx) => {
     const even = z.number().refine((n) => n % 2 === 0)
