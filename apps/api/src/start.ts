@@ -5,6 +5,7 @@ import { Audit } from './audit.ts'
 import { createAuth } from './auth/auth.ts'
 import { FailedAttempts } from './auth/failed-attempts.ts'
 import { createJwtVerifier } from './auth/jwt.ts'
+import type { SessionOptions } from './auth/session-routes.ts'
 import { createSettings } from './auth/settings.ts'
 import { BulkRunner } from './bulk/runner.ts'
 import type { Config } from './config.ts'
@@ -32,7 +33,7 @@ export interface Api {
   close(): Promise<void>
 }
 
-export interface StartOptions {
+export interface StartOptions extends SessionOptions {
   /** False: it only serves requests, and leaves alerts, notifications, bulk operations and retention to other processes. */
   readonly background?: boolean | undefined
   /**
@@ -48,7 +49,7 @@ export interface StartOptions {
 export async function startApi(
   config: Config,
   log: Logger,
-  { background = true, signal, runtime = systemRuntime }: StartOptions = {},
+  { background = true, signal, runtime = systemRuntime, signInLinks }: StartOptions = {},
 ): Promise<Api> {
   const store = await openStore(config.databaseUrl, {
     schema: config.schema,
@@ -57,7 +58,7 @@ export async function startApi(
     onNewer: (newer) =>
       log.warn({ newer }, 'the database was migrated by a newer version of Oncue; finish the upgrade'),
   })
-  const { services, app } = await create(store, config, log, runtime).catch(async (error) => {
+  const { services, app } = await create(store, config, log, runtime, signInLinks).catch(async (error) => {
     await store.close()
     throw error
   })
@@ -101,7 +102,13 @@ function stopOnly(stop: () => Promise<void>): SlowService {
 }
 
 /** Everything but what starts. */
-async function create(store: Store, config: Config, log: Logger, runtime: Runtime) {
+async function create(
+  store: Store,
+  config: Config,
+  log: Logger,
+  runtime: Runtime,
+  signInLinks: boolean | undefined,
+) {
   const { environment, publicUrl, ratePerToken: perToken, ratePerAddress: perAddress } = config
   const control = await openControl(store)
   const settings = createSettings(control, config.settings, runtime)
@@ -129,6 +136,10 @@ async function create(store: Store, config: Config, log: Logger, runtime: Runtim
     failedAttempts: new FailedAttempts(runtime),
     searches: new SearchBudget(config.searchesPerToken, runtime),
   }
-  const app = await createServer(services, { ...config, limits: { perToken, perAddress } })
+  const app = await createServer(services, {
+    ...config,
+    signInLinks,
+    limits: { perToken, perAddress },
+  })
   return { services, app }
 }

@@ -12,8 +12,17 @@ import { ANONYMOUS, type Principal } from './principal.ts'
 /** Failed sign-ins per address and minute. */
 const MAX_FAILURES = 20
 
+export interface SessionOptions {
+  /** Serves links that sign a browser of this machine in, at `/open/<pairing code>`: for development. Default: false. */
+  readonly signInLinks?: boolean | undefined
+}
+
 /** For browsers: exchanges a token for a cookie that scripts cannot read. Not in tRPC, which cannot set cookies. */
-export function registerSession(app: FastifyInstance, services: Services): void {
+export function registerSession(
+  app: FastifyInstance,
+  services: Services,
+  { signInLinks = false }: SessionOptions = {},
+): void {
   const { auth, failedAttempts, publicUrl, runtime } = services
   const failures = app.createRateLimit({
     max: MAX_FAILURES,
@@ -46,13 +55,21 @@ export function registerSession(app: FastifyInstance, services: Services): void 
   /** A paired browser gets its session at once, and scripts never see the token. */
   app.post('/api/session/pair', async (request, reply) => {
     assertOurPage(request)
-    const { secret } = await perform(
-      { ...request.api, denied: undefined },
-      PROCEDURES.pairings.exchange,
-      request.body,
-    )
-    return answerSession(request, reply, await auth.identify({ authorization: `Bearer ${secret}` }))
+    return answerSession(request, reply, await pair(request, request.body))
   })
+
+  // A HEAD request, which a preview of the link may send, must not use up the code.
+  if (signInLinks)
+    app.get<{ Params: { code: string } }>(
+      '/open/:code',
+      { exposeHeadRoute: false },
+      async (request, reply) => {
+        assertThisMachine(request)
+        const principal = await pair(request, { code: request.params.code, name: 'Browser (oncue dev)' })
+        await startSession(request, reply, principal)
+        return reply.status(303).header('location', '/').send()
+      },
+    )
 
   app.delete('/api/session', async (request, reply) => {
     const { api } = request
@@ -65,7 +82,23 @@ export function registerSession(app: FastifyInstance, services: Services): void 
       .send()
   })
 
+  /** The new device that the code made. */
+  async function pair(request: FastifyRequest, device: unknown): Promise<Principal> {
+    const { secret } = await perform(
+      { ...request.api, denied: undefined },
+      PROCEDURES.pairings.exchange,
+      device,
+    )
+    return auth.identify({ authorization: `Bearer ${secret}` })
+  }
+
   async function answerSession(request: FastifyRequest, reply: FastifyReply, principal: Principal) {
+    const expiresAt = await startSession(request, reply, principal)
+    const { name, role } = principal
+    return reply.status(201).send({ name, role, expires_at: expiresAt })
+  }
+
+  async function startSession(request: FastifyRequest, reply: FastifyReply, principal: Principal) {
     // The new session replaces the one whose cookie came with the request.
     const api = { ...request.api, denied: undefined }
     const isTls = isSecure(reachedBy(request))
@@ -74,12 +107,21 @@ export function registerSession(app: FastifyInstance, services: Services): void 
       .catch(() => ANONYMOUS)
     const { secret, expiresAt } = await perform({ ...api, principal }, SESSION.create, undefined)
     if (before.kind === 'session') await perform({ ...api, principal: before }, SESSION.end, undefined)
-    const { name, role } = principal
-    return reply
-      .status(201)
-      .header('set-cookie', sessionCookie(secret, expiresAt.getTime() - runtime.now(), isTls))
-      .send({ name, role, expires_at: expiresAt })
+    void reply.header('set-cookie', sessionCookie(secret, expiresAt.getTime() - runtime.now(), isTls))
+    return expiresAt
   }
+}
+
+const THIS_MACHINE = /^(localhost|127(\.\d+){3}|\[::1\])$/i
+const LOOPBACK = /^(::ffff:)?127\.|^::1$/
+
+/** Its connection, and the name it used: a tunnel, or another site's name for this address, has a name of its own. */
+function assertThisMachine({ socket, hostname }: FastifyRequest): void {
+  const isHere = LOOPBACK.test(socket.remoteAddress ?? '') && THIS_MACHINE.test(hostname)
+  if (!isHere)
+    throw new OncueError('FORBIDDEN', 'A sign-in link works only on the machine that printed it', {
+      hint: 'Open it there, or sign in with a token.',
+    })
 }
 
 const isUnauthorized = (error: unknown) => isOncueError(error, 'UNAUTHORIZED')

@@ -1,7 +1,7 @@
 import cors from '@fastify/cors'
 import rateLimit from '@fastify/rate-limit'
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
-import { registerSession } from '../auth/session-routes.ts'
+import { registerSession, type SessionOptions } from '../auth/session-routes.ts'
 import type { Services } from '../context.ts'
 import { serveMetrics } from '../health/metrics.ts'
 import { readBodies } from './body.ts'
@@ -13,7 +13,7 @@ import { SECURITY_HEADERS } from './security-headers.ts'
 import { serveTrpc } from './serve-trpc.ts'
 import { serveApp } from './static-app.ts'
 
-export interface ServerOptions {
+export interface ServerOptions extends SessionOptions {
   /** The folder of the app's web build; it may be missing. */
   readonly appDir: string
   /** Pages of these origins may call the API. */
@@ -73,7 +73,7 @@ export async function createServer(services: Services, options: ServerOptions): 
     // Many clients always send the header, also without a body.
     readBodies(scope, (request, text, done) => (text === '' ? done(null) : parse(request, text, done)))
     serveMetrics(scope, services)
-    registerSession(scope, services)
+    registerSession(scope, services, options)
     await registerRest(scope, services)
     await scope.register(serveTrpc, services)
   })
