@@ -9,6 +9,7 @@ import { addDev } from './dev.ts'
 import { addDoctor } from './doctor.ts'
 import { addEnqueue } from './enqueue.ts'
 import { addFailures } from './failures.ts'
+import { addInit } from './init.ts'
 import { addList } from './list.ts'
 import { addPair } from './pair.ts'
 import { addQuestions } from './questions.ts'
@@ -39,7 +40,7 @@ const GROUPS: Readonly<Record<string, readonly ((program: Command) => unknown)[]
   ],
   'Inspect:': [addList, addShow, addTree, addFailures, addStats, addWorkers, addTop, addDoctor, addCheck],
   'Manage:': [addEnqueue, addSignal, addQuestions, addActions, addBulk, addQueues, addSchedules],
-  'Set up:': [(program) => declareMigrate(program.command('migrate')), addPair],
+  'Set up:': [addInit, (program) => declareMigrate(program.command('migrate')), addPair],
 }
 
 /** The whole command line. Commands that run processes import their code only when they are called. */

@@ -132,12 +132,13 @@ export async function runOnTerminal(
   args: readonly string[],
   question: string,
   answer: string,
+  cwd?: string,
 ): Promise<{ code: number; output: string }> {
   const command = [process.execPath, PROGRAM, ...args]
   const quoted = command.map((word) => `'${word.replaceAll("'", `'\\''`)}'`).join(' ')
   // The two programs of this name take the command in their own way.
   const asked = process.platform === 'linux' ? ['-qec', quoted, '/dev/null'] : ['-q', '/dev/null', ...command]
-  const child = spawn('/usr/bin/script', asked, { env: { TERM: 'dumb', NO_COLOR: '1' }, stdio: 'pipe' })
+  const child = spawn('/usr/bin/script', asked, { cwd, env: { TERM: 'dumb', NO_COLOR: '1' }, stdio: 'pipe' })
   let output = ''
   child.stdout.setEncoding('utf8').on('data', (text: string) => {
     const wasAsked = output.includes(question)

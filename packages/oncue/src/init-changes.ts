@@ -1,0 +1,164 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { dirname, extname, join, relative } from 'node:path'
+import { findModule } from './find-module.ts'
+import type { Project } from './project.ts'
+
+/** A file to be created, or to be changed. */
+export interface Change {
+  /** From the folder of the project. */
+  readonly path: string
+  /** Null: the file is created. */
+  readonly before: string | null
+  readonly after: string
+}
+
+export interface Plan {
+  readonly changes: readonly Change[]
+  /** The module with the handlers, as it is or will be. */
+  readonly module: string
+  /** What people have to know or to do themselves. */
+  readonly notes: readonly string[]
+}
+
+/** The versions that package.json asks for. */
+export interface Versions {
+  readonly oncue: string
+  readonly zod: string
+}
+
+/** Everything that `oncue init` would do. Nothing, if it has been done. */
+export function planInit(project: Project, versions: Versions): Plan {
+  const notes: string[] = []
+  const found = findModule(project.folder)
+  const created = found === null ? newModules(project) : []
+  const module = found ?? `./${created.at(-1)?.path}`
+  const changes = [
+    ...created,
+    changeManifest(project, module, versions, notes),
+    ...(found === null ? [changeTsconfig(project)] : []),
+    changeGitignore(project),
+  ]
+  return { changes: changes.filter((change) => change.after !== change.before), module, notes }
+}
+
+/** Definitions apart from handlers: who enqueues imports nothing of what runs the jobs. */
+function newModules({ folder, tsconfig, type, framework }: Project): Change[] {
+  const script = tsconfig === null ? 'js' : 'ts'
+  // Node takes a file with this extension as a module, whatever package.json says. Next.js compiles its own files.
+  const isModule = type === 'module' || (type === null && framework === 'Next.js')
+  const extension = isModule ? script : `m${script}`
+  const source = existsSync(join(folder, 'src')) ? 'src' : ''
+  const names = ['jobs', 'workers'].map((name) => `${name}.${extension}`)
+  const isTaken = names.some((name) => existsSync(join(folder, source, name)))
+  const home = isTaken ? join(source, 'oncue') : source
+  const [jobs = '', workers = ''] = names
+  return [
+    { path: join(home, jobs), before: null, after: JOBS },
+    { path: join(home, workers), before: null, after: toWorkers(jobs) },
+  ]
+}
+
+const JOBS = `import { defineJobs, job } from 'oncue'
+import { z } from 'zod'
+
+/** What can be enqueued. Import this where you enqueue: it loads no handlers. */
+export const jobs = defineJobs({
+  greet: job({
+    input: z.object({ name: z.string() }),
+    output: z.object({ greeting: z.string() }),
+  }),
+})
+`
+
+const toWorkers = (jobs: string) => `import { defineWorkers } from 'oncue'
+import { jobs } from './${jobs}'
+
+/** What runs the jobs. \`oncue worker\` and \`oncue dev\` load this file. */
+export const workers = defineWorkers(jobs, {
+  async greet({ payload }) {
+    return { greeting: \`Hello, \${payload.name}\` }
+  },
+})
+`
+
+/** What Node and people add to package.json, in the indentation that it has. */
+function changeManifest(
+  { manifest, dependencies }: Project,
+  module: string,
+  versions: Versions,
+  notes: string[],
+) {
+  const parsed = JSON.parse(manifest) as {
+    scripts?: Record<string, string>
+    dependencies?: Record<string, string>
+  }
+  const wanted = {
+    'jobs:dev': 'oncue dev',
+    'jobs:migrate': 'oncue migrate',
+    'jobs:worker': `oncue worker --import ${module}`,
+  }
+  const { scripts = {} } = parsed
+  for (const [name, command] of Object.entries(wanted)) {
+    if (scripts[name] !== undefined && scripts[name] !== command)
+      notes.push(`package.json has another script ${name}, which stays. Oncue's would be: ${command}`)
+  }
+  const missing = Object.entries(versions).filter(([name]) => !(name in dependencies))
+  const zod = /\d+/.exec(dependencies.zod ?? '')?.[0]
+  if (zod !== undefined && Number(zod) < 4)
+    notes.push(`Oncue needs zod ${versions.zod}; package.json asks for ${dependencies.zod}`)
+  const after = {
+    ...parsed,
+    scripts: { ...wanted, ...scripts },
+    dependencies: { ...parsed.dependencies, ...Object.fromEntries(missing) },
+  }
+  // Existing scripts keep their places.
+  after.scripts = { ...scripts, ...after.scripts }
+  const indent = /^[ \t]+/m.exec(manifest)?.[0] ?? '  '
+  const end = manifest.endsWith('\n') ? '\n' : ''
+  const isDone = missing.length === 0 && Object.keys(wanted).every((name) => name in scripts)
+  return {
+    path: 'package.json',
+    before: manifest,
+    after: isDone ? manifest : `${JSON.stringify(after, null, indent)}${end}`,
+  }
+}
+
+const ALLOWS_EXTENSIONS = /"(allowImportingTsExtensions|rewriteRelativeImportExtensions)"\s*:\s*true/
+
+/**
+ * Node needs the extension of a TypeScript file in an import, and the compiler refuses it unless told otherwise. A text edit,
+ * because tsconfig.json has comments.
+ */
+function changeTsconfig({ folder, tsconfig }: Project): Change {
+  const before = tsconfig === null ? null : readFileSync(tsconfig, 'utf8')
+  const path = 'tsconfig.json'
+  if (tsconfig === null || before === null) return { path, before: '', after: '' }
+  const option = '"rewriteRelativeImportExtensions": true'
+  if (textsOf(tsconfig).some((text) => ALLOWS_EXTENSIONS.test(text))) return { path, before, after: before }
+  const [, indent = '  '] = /\n([ \t]+)"/.exec(before) ?? []
+  const after = /"compilerOptions"\s*:\s*\{/.test(before)
+    ? before.replace(/("compilerOptions"\s*:\s*\{)(\s*\})?/, (_, start: string, end?: string) =>
+        end === undefined ? `${start}\n${indent}${indent}${option},` : `${start} ${option} }`,
+      )
+    : before.replace('{', `{\n${indent}"compilerOptions": { ${option} },`)
+  return { path: relative(folder, tsconfig), before, after }
+}
+
+/** A tsconfig.json and the files that it extends by path. */
+function textsOf(file: string, depth = 0): string[] {
+  if (!existsSync(file) || depth > 8) return []
+  const text = readFileSync(file, 'utf8')
+  const [, base] = /"extends"\s*:\s*"(\.[^"]+)"/.exec(text) ?? []
+  if (base === undefined) return [text]
+  const path = join(dirname(file), base)
+  return [text, ...textsOf(extname(path) === '.json' ? path : `${path}.json`, depth + 1)]
+}
+
+function changeGitignore({ folder }: Project): Change {
+  const file = join(folder, '.gitignore')
+  const before = existsSync(file) ? readFileSync(file, 'utf8') : null
+  const lines = before?.split('\n').map((line) => line.trim()) ?? []
+  const isIgnored = lines.some((line) => /^\/?\.oncue\/?$/.test(line))
+  const end = before === null || before === '' || before.endsWith('\n') ? '' : '\n'
+  return { path: '.gitignore', before, after: isIgnored ? (before ?? '') : `${before ?? ''}${end}.oncue/\n` }
+}

@@ -1,0 +1,128 @@
+import { readFileSync } from 'node:fs'
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { OncueError } from '@oncue/core'
+import { EXIT, type Output } from '@oncue/db/cli'
+import { ask, type Call, canAsk } from './command.ts'
+import { styled } from './format.ts'
+import type { InitOptions } from './init.ts'
+import { type Change, type Plan, planInit } from './init-changes.ts'
+import { diffLines } from './line-diff.ts'
+import { type Project, readProject } from './project.ts'
+import { VERSION } from './version.ts'
+
+export async function runInit({ options, config, note }: Call<InitOptions>): Promise<Output> {
+  const project = readProject(config.callerFolder)
+  const plan = planInit(project, { oncue: `^${VERSION}`, zod: zodRange() })
+  const { changes } = plan
+  if (!options.json) {
+    note(describe(project))
+    for (const change of changes) note(show(change))
+    for (const text of plan.notes) note(`\nnote: ${text}`)
+  }
+  if (changes.length === 0) return outputOf(project, plan, true, 'nothing to do: Oncue is in this project')
+  if (options.dryRun) return outputOf(project, plan, false, '\nnothing was written')
+  if (!options.yes) {
+    if (options.json || !canAsk())
+      return {
+        ...outputOf(project, plan, false, '\nnothing was written; add --yes to do it'),
+        exit: EXIT.usage,
+      }
+    if (!(await ask('\nWrite this?'))) return outputOf(project, plan, false, 'nothing was written')
+  }
+  for (const change of changes) await write(project.folder, change)
+  return outputOf(project, plan, true, `\n${nextSteps(project, plan)}`)
+}
+
+/** The versions of zod that this version of Oncue works with. */
+function zodRange(): string {
+  const text = readFileSync(new URL('../package.json', import.meta.url), 'utf8')
+  return (JSON.parse(text) as { peerDependencies: { zod: string } }).peerDependencies.zod
+}
+
+function describe({ tsconfig, type, packageManager, database, framework }: Project): string {
+  const language = tsconfig === null ? 'JavaScript' : 'TypeScript'
+  const found = [language, `type: ${type ?? 'not set'}`, packageManager, framework, database]
+  return `found: ${found.filter((each) => each !== null).join(', ')}`
+}
+
+function show({ path, before, after }: Change): string {
+  const title = before === null ? `create ${path}` : `change ${path}`
+  const lines = diffLines(before ?? '', after).map((line) => {
+    if (line.startsWith('+')) return styled('green', line)
+    return line.startsWith('-') ? styled('red', line) : line
+  })
+  return `\n${styled('bold', title)}\n${lines.join('\n')}`
+}
+
+/** Only if the file is as it was shown. */
+async function write(folder: string, { path, before, after }: Change): Promise<void> {
+  const file = join(folder, path)
+  await mkdir(dirname(file), { recursive: true })
+  const isAsShown = before === null || (await readFile(file, 'utf8').catch(() => null)) === before
+  const isWritten =
+    isAsShown &&
+    (await writeFile(file, after, { flag: before === null ? 'wx' : 'w' }).then(
+      () => true,
+      (error: NodeJS.ErrnoException) => {
+        if (error.code === 'EEXIST') return false
+        throw error
+      },
+    ))
+  if (!isWritten)
+    throw new OncueError('INVALID_STATE', `${path} changed meanwhile, and was not written`, {
+      hint: 'Run `oncue init` again: it does what is still missing.',
+    })
+}
+
+function outputOf(
+  project: Project,
+  { changes, module, notes }: Plan,
+  isWritten: boolean,
+  text: string,
+): Output {
+  const { packageManager, type, database, framework, tsconfig } = project
+  const files = changes.map((change) => ({
+    path: change.path,
+    action: change.before === null ? 'create' : 'change',
+    diff: diffLines(change.before ?? '', change.after),
+  }))
+  const found = { typescript: tsconfig !== null, type, packageManager, database, framework }
+  return {
+    text,
+    json: { project: found, module, changes: files, written: isWritten && files.length > 0, notes },
+  }
+}
+
+const INSTALL = { npm: 'npm install', pnpm: 'pnpm install', yarn: 'yarn install', bun: 'bun install' }
+const RUN = { npm: 'npm run', pnpm: 'pnpm run', yarn: 'yarn run', bun: 'bun run' }
+
+/** How to enqueue in a transaction of what the project has. */
+const IN_TRANSACTION: Readonly<Record<NonNullable<Project['database']>, string>> = {
+  '@prisma/client':
+    "const queue = createQueue({ prisma, jobs })\n  await prisma.$transaction((tx) => queue.enqueue('greet', { name: 'Ada' }, { tx }))",
+  'drizzle-orm':
+    "const queue = createQueue({ pool, jobs })\n  await db.transaction((tx) => queue.enqueue('greet', { name: 'Ada' }, { tx: fromDrizzle(tx, sql) }))",
+  kysely:
+    "const queue = createQueue({ pool, jobs })\n  await db.transaction().execute((trx) => queue.enqueue('greet', { name: 'Ada' }, { tx: fromKysely(trx, CompiledQuery) }))",
+  pg: "const queue = createQueue({ pool, jobs })\n  await queue.enqueue('greet', { name: 'Ada' }, { tx: client })",
+  'better-sqlite3':
+    "const queue = createQueue({ database, jobs })\n  await queue.enqueue('greet', { name: 'Ada' })",
+}
+
+function nextSteps({ packageManager, database, framework }: Project, { module }: Plan): string {
+  const enqueue =
+    database === null
+      ? `const queue = createQueue({ store: await openStore(url), jobs })\n  await queue.enqueue('greet', { name: 'Ada' })`
+      : IN_TRANSACTION[database]
+  return [
+    'Next:',
+    '',
+    `  ${INSTALL[packageManager]}`,
+    `  ${RUN[packageManager]} jobs:dev    # API, app and worker on this machine; ${module} restarts when you change it`,
+    '',
+    `Enqueue${framework === null ? '' : ` in ${framework}`}${database === null ? '' : `, with ${database}`}:`,
+    '',
+    `  ${enqueue}`,
+  ].join('\n')
+}
