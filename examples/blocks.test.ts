@@ -26,6 +26,10 @@ const SINGLY: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     'docs/adr/0026-old-code-beside-a-newer-database.md': 'a comment, not a statement',
   },
   text: { 'docs/guides/getting-started.md': 'scripts/start/greeting.test.ts' },
+  bash: {
+    'packages/create-oncue/templates/hono-drizzle/README.md': 'packages/create-oncue/test/create.test.ts',
+    'packages/create-oncue/templates/worker/README.md': 'packages/create-oncue/test/create.test.ts',
+  },
   dockerfile: { 'docs/guides/production.md': 'not checked: tests have no Docker' },
   mermaid: {
     'ARCHITECTURE.md': 'its states: documents.test.ts; otherwise a drawing',

@@ -10,8 +10,8 @@ import { type Manifest, type Packed, SDK, unpack } from './packages.ts'
 
 const run = promisify(execFile)
 
-/** Files that no package may contain. */
-const OURS_ALONE = /^src\/|\.test\.|\.test-d\.|^dist\/(testing|conformance)\/|tsbuildinfo$/
+/** Files that no package may contain. Projects that start from a template have tests of their own. */
+const OURS_ALONE = /^src\/|^(?!templates\/).*\.test\.|\.test-d\.|^dist\/(testing|conformance)\/|tsbuildinfo$/
 
 /** The problems of a packed package: none, if it may be published. Needs no network. */
 export async function findProblems(packed: Packed): Promise<string[]> {

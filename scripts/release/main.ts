@@ -10,6 +10,7 @@ import { findProblems } from './check-package.ts'
 import { type Packed, packAll, SDK } from './packages.ts'
 import { publish } from './publish.ts'
 import { tryClient } from './try-client.ts'
+import { tryCreate } from './try-create.ts'
 import { installTeam, tryOneImport, tryTeam } from './try-team.ts'
 
 const run = promisify(execFile)
@@ -42,7 +43,7 @@ async function main(): Promise<void> {
 }
 
 async function build(): Promise<void> {
-  const filters = ['oncue', '@oncue/sdk'].flatMap((name) => ['--filter', name])
+  const filters = ['create-oncue', 'oncue', '@oncue/sdk'].flatMap((name) => ['--filter', name])
   const steps = [
     ['pnpm', 'exec', 'turbo', 'run', 'build', ...filters],
     ['node', join(ROOT, 'scripts/release/bundle-app.ts')],
@@ -87,6 +88,7 @@ async function tryAll(packages: readonly Packed[], folder: string): Promise<void
   try {
     await tryTeam(team, postgres.url, async () => {})
     say('Postgres: migrated, served, worked and enqueued')
+    await tryCreate(packages, join(folder, 'created'), postgres.url, say)
   } finally {
     await postgres.stop()
   }

@@ -15,6 +15,7 @@ export const PACKAGES = [
   'apps/api',
   'packages/sdk',
   'packages/oncue',
+  'packages/create-oncue',
 ] as const
 
 export const SDK = '@oncue/sdk'
