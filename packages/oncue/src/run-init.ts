@@ -94,9 +94,6 @@ function outputOf(
   }
 }
 
-const INSTALL = { npm: 'npm install', pnpm: 'pnpm install', yarn: 'yarn install', bun: 'bun install' }
-const RUN = { npm: 'npm run', pnpm: 'pnpm run', yarn: 'yarn run', bun: 'bun run' }
-
 /** How to enqueue in a transaction of what the project has. */
 const IN_TRANSACTION: Readonly<Record<NonNullable<Project['database']>, string>> = {
   '@prisma/client':
@@ -118,8 +115,8 @@ function nextSteps({ packageManager, database, framework }: Project, { module }:
   return [
     'Next:',
     '',
-    `  ${INSTALL[packageManager]}`,
-    `  ${RUN[packageManager]} jobs:dev    # API, app and worker on this machine; ${module} restarts when you change it`,
+    `  ${packageManager} install`,
+    `  ${packageManager} run jobs:dev    # API, app and worker on this machine; ${module} restarts when you change it`,
     '',
     `Enqueue${framework === null ? '' : ` in ${framework}`}${database === null ? '' : `, with ${database}`}:`,
     '',
