@@ -61,7 +61,7 @@ export const ERRORS = {
     'Use a name such as billing: a-z, 0-9 and _, at most 32 characters, no SQL reserved word.',
   ),
   INVALID_MODULE: badRequest('Fix the module named in the message, then start the worker again.'),
-  NO_MODULE: notFound('Write a module that exports `workers`, or name it: --import ./jobs.ts'),
+  NO_MODULE: notFound('Write a module that exports `workers`, or name it with --import.'),
 
   // Credentials and permissions
   UNAUTHORIZED: {
