@@ -19,6 +19,7 @@ export const STATES = {
   retrying: { word: 'Retrying', tone: 'warn', icon: 'requeue' },
   scheduled: { word: 'Scheduled', tone: 'neutral', icon: 'schedules' },
   suspended: { word: 'Suspended', tone: 'paused', icon: 'suspended' },
+  undoing: { word: 'Undoing', tone: 'warn', icon: 'requeue' },
   processing: { word: 'Running', tone: 'accent', icon: 'running' },
   completed: { word: 'Completed', tone: 'good', icon: 'good' },
   failed: { word: 'Failed', tone: 'bad', icon: 'bad' },

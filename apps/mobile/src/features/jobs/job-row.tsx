@@ -61,9 +61,12 @@ export const JobRow = memo(function JobRow(props: JobRowProps) {
   )
 })
 
+type Shown = Parameters<typeof stateAt>[0] & Parameters<typeof openWaits>[0] & { readonly ending?: unknown }
+
 /** The state of a job by the server's clock. One that waits outside of its worker is suspended, never late. */
-export function stateOf(job: Parameters<typeof stateAt>[0] & Parameters<typeof openWaits>[0]) {
+export function stateOf(job: Shown) {
   const now = serverNow()
+  if (job.ending && (job.status === 'pending' || job.status === 'blocked')) return 'undoing'
   return openWaits(job, now) ? 'suspended' : stateAt(job, new Date(now))
 }
 

@@ -30,10 +30,30 @@ const FAILED = jobOf({
   ],
 })
 
-const treeJobOf = (differs: object) => ({
-  ...{ topic: 'mail', queue: 'mail', name: null, parentId: null, after: [], isSuspended: false, waits: null },
-  error: null,
-  ...differs,
+const COUNTS = {
+  suspended: 0,
+  blocked: 0,
+  pending: 0,
+  processing: 0,
+  completed: 1,
+  failed: 1,
+  cancelled: 0,
+}
+
+const treeJobOf = (id: string, status: 'completed' | 'failed', parentId: string | null = null) => ({
+  ...{
+    id,
+    topic: 'render',
+    queue: 'media',
+    status,
+    run: 1,
+    retries: 0,
+    maxRetries: 3,
+    depsLeft: 0,
+    waits: null,
+  },
+  ...{ runAt: NOW, created: NOW, startedAt: NOW, finishedAt: NOW, cancelAt: null, name: null, parentId },
+  ...{ after: [], isSuspended: false, error: null },
 })
 
 const open = (job = FAILED, answers: TestAnswers = {}, role: 'viewer' | 'admin' = 'admin') =>
@@ -102,11 +122,8 @@ describe('a job', () => {
     const child = '019a8b2c-7d10-7000-8000-00000000beef'
     const { app, screen } = await open(FAILED, {
       'jobs.tree': () => ({
-        ...{ id: JOB_ID, isComplete: true, childrenAreComplete: false },
-        jobs: [
-          treeJobOf({ id: JOB_ID, status: 'failed' }),
-          treeJobOf({ id: child, topic: 'render', queue: 'media', status: 'completed', parentId: JOB_ID }),
-        ],
+        ...{ id: JOB_ID, isComplete: true, childrenAreComplete: false, counts: COUNTS },
+        jobs: [treeJobOf(JOB_ID, 'failed'), treeJobOf(child, 'completed', JOB_ID)],
       }),
     })
     expect(await screen.findByText(/^2.jobs: 1 failed, 1 completed$/)).toBeVisible()

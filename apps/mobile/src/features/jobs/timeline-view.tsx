@@ -347,7 +347,7 @@ function lookOf(entry: Entry): Look {
     case 'waiting':
       return { title: '', icon: 'suspended', tone: 'paused' }
     case 'event':
-      return { title: entry.type, icon: 'activity', tone: 'neutral' }
+      return eventLook(entry.type, entry.data)
     case 'next':
       return { title: entry.isRetry ? 'Retry due' : 'Due', icon: 'waiting', tone: 'neutral' }
   }
@@ -385,8 +385,38 @@ function toldLook({ what, name, by, data }: Told): Look {
       const failed = count(many, 'child', 'children')
       return { title: `${failed} did not complete`, icon: 'bad', tone: 'bad' }
     }
+    case 'undo':
+      return { title: `Undo${named} registered`, icon: 'plus', tone: 'neutral' }
+    case 'undone':
+      return { title: `Undo${named} has run`, icon: 'requeue', tone: 'neutral' }
     case 'timeout':
       return { title: `${name === null ? 'It' : `“${name}”`} timed out`, icon: 'late', tone: 'warn' }
+  }
+}
+
+/** Of the events that Oncue writes itself; others are called by their type. */
+function eventLook(type: string, data: unknown): Look {
+  const { name, status, error } = (data ?? {}) as { name?: string; status?: string; error?: unknown }
+  const named = name === undefined ? '' : ` “${name}”`
+  const isBad = error !== undefined
+  const ended = { icon: isBad ? 'bad' : 'check', tone: isBad ? 'bad' : 'neutral' } as const
+  switch (type) {
+    case 'plan_generated':
+      return { title: `Plan${named} made`, icon: 'check', tone: 'neutral' }
+    case 'node_started':
+      return { title: `Node${named} started`, icon: 'running', tone: 'neutral' }
+    case 'node_finished':
+      return { title: `Node${named} ${isBad ? 'failed' : 'finished'}`, ...ended }
+    case 'tool_called':
+      return { title: `Tool${named} called`, icon: 'running', tone: 'neutral' }
+    case 'tool_returned':
+      return { title: `Tool${named} ${isBad ? 'failed' : 'returned'}`, ...ended }
+    case 'undoing':
+      return { title: `Being undone, then ${status ?? 'failed'}`, icon: 'requeue', tone: 'warn' }
+    case 'steps_forgotten':
+      return { title: 'Steps forgotten, to run again', icon: 'requeue', tone: 'neutral' }
+    default:
+      return { title: type, icon: 'activity', tone: 'neutral' }
   }
 }
 

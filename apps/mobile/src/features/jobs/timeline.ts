@@ -79,9 +79,9 @@ const OUTCOMES = {
  */
 export function timelineOf(job: JobDetails, story: Story | undefined = undefined, now = 0): readonly Entry[] {
   const told = toldOf(story)
-  const steps = new Set(told.flatMap(({ entry }) => (entry.kind === 'step' ? [entry.name] : [])))
+  const known = new Set(told.map(({ entry }) => `${entry.kind} ${entry.name}`))
   const parts: readonly Part[] = [
-    ...job.events.flatMap((event) => (isToldBetter(event, steps) ? [] : [{ at: event.created, event }])),
+    ...job.events.flatMap((event) => (isToldBetter(event, known) ? [] : [{ at: event.created, event }])),
     ...told.map((each) => ({ at: each.entry.at, told: each })),
   ]
   const reader = new Reader(job)
@@ -114,9 +114,10 @@ function toldOf(story: Story | undefined): readonly ToldEntry[] {
   )
 }
 
-/** The outcome of a step has its result. */
-function isToldBetter({ type, data }: JobEvent, steps: ReadonlySet<string | null>): boolean {
-  return type === 'step_finished' && steps.has((data as { name?: string } | null)?.name ?? null)
+/** The outcome of a step has its result; that of an undo says the same as its event. */
+function isToldBetter({ type, data }: JobEvent, known: ReadonlySet<string>): boolean {
+  const kind = type === 'step_finished' ? 'step' : type
+  return known.has(`${kind} ${(data as { name?: string } | null)?.name}`)
 }
 
 /** These end a suspension when they happen; a sleep that is over is noticed by the next run. */
@@ -196,7 +197,7 @@ function withRuns(entries: readonly Entry[], { startedAt, status }: JobDetails):
 }
 
 /** What a run does, as opposed to what it waits for. */
-const DONE: readonly ToldKind[] = ['step', 'step_failed', 'spawned']
+const DONE: readonly ToldKind[] = ['step', 'step_failed', 'spawned', 'undo', 'undone']
 
 /** What comes next, if it is known. */
 function nextOf(job: JobDetails, { freeAt, wasSuspended }: Reader, now: number): Entry[] {
