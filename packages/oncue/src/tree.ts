@@ -25,7 +25,7 @@ export function addTree(program: Command): void {
 }
 
 /** Children below their parents, and jobs that wait below the last one that they wait for. */
-export function describeTree({ id, jobs, counts, isComplete, childrenAreComplete }: JobTree): string {
+function describeTree({ id, jobs, counts, isComplete, childrenAreComplete }: JobTree): string {
   const known = new Map(jobs.map((job) => [job.id, job]))
   const below = new Map<string | null, TreeJob[]>()
   const depths = new Map<string, number>()

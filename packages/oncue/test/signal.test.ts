@@ -33,8 +33,7 @@ describeBoth('signal', (bench) => {
     const id = await suspended()
     const signals = { bank: { type: 'object', properties: { ok: { type: 'boolean' } }, required: ['ok'] } }
     await bench.store.announce([{ topic: 'order', input: {}, output: {}, policy: { signals } }])
-    const failed = async (...args: string[]) =>
-      (await call('signal', ...args, '--url', bench.url)).stderr
+    const failed = async (...args: string[]) => (await call('signal', ...args, '--url', bench.url)).stderr
     expect(await failed(id, 'visa')).toContain('order has no signal "visa": it has "bank"')
     expect(await failed(id, 'bank', '{}')).toContain('signal.ok: is missing (schema of order)')
     expect(await failed(id, 'bank', '{')).toContain('the data of the signal')

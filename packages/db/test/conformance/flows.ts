@@ -277,7 +277,10 @@ export function describeFlows(dialect: Dialect): void {
       await tell(child, { do: 'hold', worker: newWorkerId(), limit: 1, start: 0, leaseMs: 1 })
       child.kill('SIGKILL')
       await expect
-        .poll(async () => (await store.rescue(), store.claim(claiming({ limit: 1, topics: ['a'] }))))
+        .poll(async () => {
+          await store.rescue()
+          return store.claim(claiming({ limit: 1, topics: ['a'] }))
+        })
         .toMatchObject({ jobs: [{ run: 2 }] })
       expect(await statusOf(store, onFailure)).toBe('blocked')
       const { run } = await read(store, all[0]?.id ?? '')

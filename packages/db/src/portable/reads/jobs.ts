@@ -72,7 +72,7 @@ export function shownWaits(status: JobStatus, { since, for: open }: StoredWaits)
 }
 
 /** Only of a job that is being undone. Its error is its last one. */
-export function shownEnding({ since, status }: StoredEnding): JobEnding | null {
+function shownEnding({ since, status }: StoredEnding): JobEnding | null {
   return since === undefined || status === undefined ? null : { since, status }
 }
 
