@@ -1,6 +1,6 @@
 -- planner: none
 -- Makes a job that is about to be suspended wait for its children: p_waits as for suspend, of which those of the kind
--- `children` count. Its row is locked by the caller, and whoever ends a child locks it too: so a child has ended before,
+-- `children` count. Its row is locked by the caller, and the statement that ends a child locks it too: so a child has ended before,
 -- and is seen here, or it ends later, and sees the edges.
 create function oncue.await_children(p_now timestamptz, p_id uuid, p_waits json) returns void
   language plpgsql

@@ -1,6 +1,6 @@
 -- Cancels the children of jobs that were cancelled: those of p_parents, or all that were left over. Returns which have ended;
 -- the caller handles their dependants. Running ones are asked to stop. Locked ones, which are being claimed or settled, are
--- left for the next poll: whoever settles a child waits for its parent.
+-- left for the next poll: the settle of a child waits for its parent.
 create function oncue.cancel_orphans(p_now timestamptz, p_parents uuid[] default null) returns uuid[]
   language plpgsql
 as $$

@@ -95,7 +95,7 @@ function check(schema: Schema, value: unknown): Checked {
   if (isZod(schema)) return z.safeParse(schema, value)
   const result = schema['~standard'].validate(value)
   if (result instanceof Promise) {
-    // Nobody waits for it: without this its failure would end the process.
+    // No caller waits for it: without this its failure would end the process.
     result.catch(() => {})
     throw new z.core.$ZodAsyncError()
   }

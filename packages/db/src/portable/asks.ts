@@ -103,7 +103,7 @@ order by j.live desc limit 1`,
   if (Number(row.live) !== 1)
     throw new OncueError('JOB_FINISHED', `Job ${id} has finished: ${which} was not answered`)
   if (row.kind === 'timeout')
-    throw new OncueError('QUESTION_TIMED_OUT', `Nobody answered ${which} in time: its job went on without`)
+    throw new OncueError('QUESTION_TIMED_OUT', `No one answered ${which} in time: its job went on without`)
   if (row.name === null || row.closed !== null)
     throw new OncueError('NOT_ASKED', `Job ${id} does not ask ${JSON.stringify(name)}`)
   return toQuestion(sql, row)

@@ -205,7 +205,7 @@ export function describeAsks(dialect: Dialect): void {
       await expect(answer(store, { ...run, id: 'none' })).rejects.toMatchObject({ code: 'JOB_NOT_FOUND' })
     })
 
-    it('that nobody asked are not answered, and signals answer none', async () => {
+    it('that were never asked are not answered, and signals answer none', async () => {
       const store = await bench.openWithClock()
       const run = await suspended(store)
       const other = { id: run.id, name: 'other', value: '1', by: 'anna' }
