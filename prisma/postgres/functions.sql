@@ -701,9 +701,9 @@ declare
   v_left integer;
 begin
   for v_batch in
-    select f.job_id, f.flow_id from oncue.flow_jobs f where f.job_id = any (p_ids) and f.kind = 'on_failure'
+    select f.job_id, f.flow_id from oncue.flow_places f where f.job_id = any (p_ids) and f.kind = 'on_failure'
   loop
-    v_jobs := array(select f.job_id from oncue.flow_jobs f where f.flow_id = v_batch.flow_id and f.kind = 'job');
+    v_jobs := array(select f.job_id from oncue.flow_places f where f.flow_id = v_batch.flow_id and f.kind = 'job');
     insert into oncue.deps (job_id, parent_id, policy)
     select v_batch.job_id, j.id, 'go_on' from oncue.jobs j where j.id = any (v_jobs)
     on conflict do nothing;
@@ -1219,7 +1219,7 @@ begin
   delete from oncue.children c where c.parent_id = any (p_ids);
   delete from oncue.child_waits w where w.child_id = any (p_ids);
   delete from oncue.child_waits w where w.parent_id = any (p_ids);
-  delete from oncue.flow_jobs f where f.job_id = any (p_ids);
+  delete from oncue.flow_places f where f.job_id = any (p_ids);
   delete from oncue.deps d where d.job_id = any (p_ids);
 end $$;
 
@@ -1545,8 +1545,8 @@ end $$;
 create function oncue.is_awaited(p_id uuid) returns boolean
   language sql stable
   return exists (
-    select from oncue.flow_jobs f
-    join oncue.flow_jobs w on w.flow_id = f.flow_id and w.after is not null and w.job_id <> f.job_id
+    select from oncue.flow_places f
+    join oncue.flow_places w on w.flow_id = f.flow_id and w.after is not null and w.job_id <> f.job_id
     join oncue.jobs j on j.id = any (array[w.job_id])
     where f.job_id = p_id and f.kind in ('job', 'node'));
 

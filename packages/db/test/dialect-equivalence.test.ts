@@ -353,7 +353,7 @@ function randomNumbers(seed: number): (below: number) => number {
 }
 
 const TABLES: Record<string, { columns: string[]; times: string[] }> = {
-  flow_jobs: { columns: ['flow_id', 'place', 'job_id', 'kind', 'name', 'cast(after as text)'], times: [] },
+  flow_places: { columns: ['flow_id', 'place', 'job_id', 'kind', 'name', 'cast(after as text)'], times: [] },
   jobs: {
     columns: [
       'id',

@@ -234,8 +234,8 @@ describe.each([0, 100, 20_000])('the plans of reads on Postgres with %i jobs and
     expect((await indexes(edgesStatement('postgres', ids))).sort()).toEqual(['deps_parent', 'deps_pkey'])
     expect(await indexes(spawnsStatement('postgres', ids))).toEqual([expect.stringMatching(/^outcomes_/)])
     expect((await indexes(placesStatement('postgres', ids))).sort()).toEqual([
-      'flow_jobs_job',
-      'flow_jobs_pkey',
+      'flow_places_job',
+      'flow_places_pkey',
     ])
   })
 })

@@ -10,9 +10,9 @@ declare
   v_left integer;
 begin
   for v_batch in
-    select f.job_id, f.flow_id from oncue.flow_jobs f where f.job_id = any (p_ids) and f.kind = 'on_failure'
+    select f.job_id, f.flow_id from oncue.flow_places f where f.job_id = any (p_ids) and f.kind = 'on_failure'
   loop
-    v_jobs := array(select f.job_id from oncue.flow_jobs f where f.flow_id = v_batch.flow_id and f.kind = 'job');
+    v_jobs := array(select f.job_id from oncue.flow_places f where f.flow_id = v_batch.flow_id and f.kind = 'job');
     insert into oncue.deps (job_id, parent_id, policy)
     select v_batch.job_id, j.id, 'go_on' from oncue.jobs j where j.id = any (v_jobs)
     on conflict do nothing;

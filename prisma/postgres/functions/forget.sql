@@ -12,6 +12,6 @@ begin
   delete from oncue.children c where c.parent_id = any (p_ids);
   delete from oncue.child_waits w where w.child_id = any (p_ids);
   delete from oncue.child_waits w where w.parent_id = any (p_ids);
-  delete from oncue.flow_jobs f where f.job_id = any (p_ids);
+  delete from oncue.flow_places f where f.job_id = any (p_ids);
   delete from oncue.deps d where d.job_id = any (p_ids);
 end $$;

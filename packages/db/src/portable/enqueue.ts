@@ -38,7 +38,7 @@ export function isPlain(job: NewJob): boolean {
   return !isKeyed(job) && job.after.length === 0 && !job.flow
 }
 
-/** A row of `flow_jobs`: flow, place, job, kind, name, and JSON of the places that it waits for. */
+/** A row of `flow_places`: flow, place, job, kind, name, and JSON of the places that it waits for. */
 export type FlowRow = readonly [JobId, number, JobId, string, string | null, string | null]
 
 /** The places of jobs in batches and flows; `meant` is the id of the job that stands for one, if its key was taken. */

@@ -1,7 +1,7 @@
 // Written by prisma/generate.ts from prisma/postgres/functions. Do not edit.
 
 /** The functions that this build calls: `migrate` installs them. */
-export const FUNCTION_SET = '3c6069bb'
+export const FUNCTION_SET = 'fcaaf881'
 
 export type FunctionName =
   | 'after_finish'

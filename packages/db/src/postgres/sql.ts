@@ -452,7 +452,7 @@ on conflict do nothing`,
 export function keepFlow(rows: readonly FlowRow[]): Query {
   const column = (n: number) => rows.map((row) => row[n])
   return {
-    text: `insert into oncue.flow_jobs (flow_id, place, job_id, kind, name, after)
+    text: `insert into oncue.flow_places (flow_id, place, job_id, kind, name, after)
 select * from unnest($1::uuid[], $2::integer[], $3::uuid[], $4::text[], $5::text[], $6::json[]) on conflict do nothing`,
     values: [0, 1, 2, 3, 4, 5].map(column),
   }

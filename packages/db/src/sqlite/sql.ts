@@ -178,34 +178,34 @@ export const DROP_MET = `DELETE FROM oncue_deps AS d WHERE ${MET}`
 export const ENDED_BY_PARENTS = `SELECT DISTINCT job_id, policy FROM oncue_deps
 WHERE parent_id IN (SELECT value FROM json_each(?)) AND policy IN ('stop', 'cancel')`
 
-export const ANY_FLOWS = `SELECT 1 AS yes FROM oncue_flow_jobs LIMIT 1`
+export const ANY_FLOWS = `SELECT 1 AS yes FROM oncue_flow_places LIMIT 1`
 
 /** What runs when a batch fails, of those that wait for these: once for each. */
 export const FALLBACKS = `SELECT f.job_id AS id, f.flow_id AS flow FROM oncue_deps d
-CROSS JOIN oncue_flow_jobs f ON f.job_id = d.job_id AND f.kind = 'on_failure'
+CROSS JOIN oncue_flow_places f ON f.job_id = d.job_id AND f.kind = 'on_failure'
 WHERE d.parent_id IN (SELECT value FROM json_each(?))`
 
 export const IS_PENDING = `SELECT 1 AS yes FROM oncue_jobs WHERE id = ? AND status = 'pending'`
 
 /** Those that were requeued meanwhile. Dependant, flow. */
 export const AWAIT_BATCH = `INSERT INTO oncue_deps (job_id, parent_id, policy, checked)
-SELECT ?, j.id, 'go_on', 1 FROM oncue_flow_jobs f CROSS JOIN oncue_jobs j ON j.id = f.job_id
+SELECT ?, j.id, 'go_on', 1 FROM oncue_flow_places f CROSS JOIN oncue_jobs j ON j.id = f.job_id
 WHERE f.flow_id = ? AND f.kind = 'job' ON CONFLICT DO NOTHING`
 
 /** Left, id. */
 export const BLOCK_AGAIN = `UPDATE oncue_jobs SET status = 'blocked', visible_at = NULL, deps_left = ? WHERE id = ?`
 
 /** Flow. */
-export const ANY_NOT_COMPLETED = `SELECT 1 AS yes FROM oncue_flow_jobs f WHERE f.flow_id = ? AND f.kind = 'job'
+export const ANY_NOT_COMPLETED = `SELECT 1 AS yes FROM oncue_flow_places f WHERE f.flow_id = ? AND f.kind = 'job'
 AND NOT EXISTS (SELECT 1 FROM oncue_history h WHERE h.id = f.job_id AND h.status = 'completed') LIMIT 1`
 
 /** JSON array of [flow, place, job, kind, name, after]. */
-export const KEEP_FLOW = `INSERT INTO oncue_flow_jobs (flow_id, place, job_id, kind, name, after)
+export const KEEP_FLOW = `INSERT INTO oncue_flow_places (flow_id, place, job_id, kind, name, after)
 SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5 FROM json_each(?) WHERE true
 ON CONFLICT DO NOTHING`
 
-const isAwaited = (id: string) => `EXISTS (SELECT 1 FROM oncue_flow_jobs f
-    JOIN oncue_flow_jobs w ON w.flow_id = f.flow_id AND w.after IS NOT NULL AND w.job_id <> f.job_id
+const isAwaited = (id: string) => `EXISTS (SELECT 1 FROM oncue_flow_places f
+    JOIN oncue_flow_places w ON w.flow_id = f.flow_id AND w.after IS NOT NULL AND w.job_id <> f.job_id
     JOIN oncue_jobs p ON p.id = w.job_id
     WHERE f.job_id = ${id} AND f.kind IN ('job', 'node'))`
 
@@ -376,7 +376,7 @@ export const FORGET_PARTS = [
   'outcomes',
   'asks',
   'signals',
-  'flow_jobs',
+  'flow_places',
   'deps',
 ].map((table) => `DELETE FROM oncue_${table} WHERE job_id IN (SELECT value FROM json_each(?))`)
 

@@ -5,7 +5,7 @@ where ending ->> 'status' is not null;
 update oncue.jobs set status = 'pending', run_at = oncue.clock(), visible_at = oncue.clock(), updated = oncue.clock()
 where waits is not null and (status = 'blocked' and deps_left = 0 or status = 'pending' and visible_at > oncue.clock());
 
-drop table oncue.flow_jobs;
+drop table oncue.flow_places;
 drop table oncue.asks;
 drop table oncue.child_waits;
 drop table oncue.children;

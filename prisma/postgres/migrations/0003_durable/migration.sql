@@ -64,15 +64,15 @@ create table oncue.child_waits (
 create index child_waits_parent on oncue.child_waits (parent_id, wait);
 
 -- The jobs of batches and flows, with what each waits for: edges in deps last until the parent has ended. Kept as long as the job.
-create table oncue.flow_jobs (
+create table oncue.flow_places (
   flow_id  uuid not null,
   place    integer not null,
   job_id   uuid not null,
   kind     text not null,
   name     text,
   after    json,
-  constraint flow_jobs_pkey primary key (flow_id, place),
-  constraint flow_jobs_kind check (kind in ('job', 'then', 'on_failure', 'node'))
+  constraint flow_places_pkey primary key (flow_id, place),
+  constraint flow_places_kind check (kind in ('job', 'then', 'on_failure', 'node'))
 );
-create index flow_jobs_job on oncue.flow_jobs (job_id);
-create index flow_jobs_waiting on oncue.flow_jobs (flow_id) where after is not null;
+create index flow_places_job on oncue.flow_places (job_id);
+create index flow_places_waiting on oncue.flow_places (flow_id) where after is not null;

@@ -8,7 +8,7 @@ FROM (SELECT CAST(unixepoch('subsec') * 1000 AS INTEGER) AS "now") AS t
 WHERE "waits" IS NOT NULL
   AND ("status" = 'blocked' AND "deps_left" = 0 OR "status" = 'pending' AND "visible_at" > t."now");
 
-DROP TABLE "oncue_flow_jobs";
+DROP TABLE "oncue_flow_places";
 DROP TABLE "oncue_asks";
 DROP TABLE "oncue_child_waits";
 DROP TABLE "oncue_children";

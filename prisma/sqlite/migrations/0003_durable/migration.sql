@@ -65,7 +65,7 @@ CREATE TABLE "oncue_child_waits" (
 CREATE INDEX "oncue_child_waits_parent" ON "oncue_child_waits" ("parent_id", "wait");
 
 -- The jobs of batches and flows, with what each waits for: edges in deps last until the parent has ended. Kept as long as the job.
-CREATE TABLE "oncue_flow_jobs" (
+CREATE TABLE "oncue_flow_places" (
   "flow_id"  TEXT NOT NULL,
   "place"    INTEGER NOT NULL,
   "job_id"   TEXT NOT NULL,
@@ -73,7 +73,7 @@ CREATE TABLE "oncue_flow_jobs" (
   "name"     TEXT,
   "after"    JSONB,
   PRIMARY KEY ("flow_id", "place"),
-  CONSTRAINT "flow_jobs_kind" CHECK ("kind" IN ('job', 'then', 'on_failure', 'node'))
+  CONSTRAINT "flow_places_kind" CHECK ("kind" IN ('job', 'then', 'on_failure', 'node'))
 );
-CREATE INDEX "oncue_flow_jobs_job" ON "oncue_flow_jobs" ("job_id");
-CREATE INDEX "oncue_flow_jobs_waiting" ON "oncue_flow_jobs" ("flow_id") WHERE "after" IS NOT NULL;
+CREATE INDEX "oncue_flow_places_job" ON "oncue_flow_places" ("job_id");
+CREATE INDEX "oncue_flow_places_waiting" ON "oncue_flow_places" ("flow_id") WHERE "after" IS NOT NULL;

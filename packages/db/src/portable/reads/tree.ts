@@ -187,11 +187,11 @@ export function spawnsStatement(dialect: Sql['dialect'], ids: readonly JobId[]):
 
 /** What follows a batch comes first in it. */
 export function placesStatement(dialect: Sql['dialect'], ids: readonly JobId[]): Fragment {
-  const flows = q`select o.flow_id from ${each(dialect, ids)} cross join {flow_jobs} o where o.job_id = w.id`
+  const flows = q`select o.flow_id from ${each(dialect, ids)} cross join {flow_places} o where o.job_id = w.id`
   // As an array, so that no plan begins with all of the table.
   const isOfThem = dialect === 'postgres' ? q`f.flow_id = any (array(${flows}))` : q`f.flow_id in (${flows})`
   return q`select f.flow_id as flow, f.job_id as id, f.place, f.kind, f.name, f.after
-    from {flow_jobs} f where ${isOfThem} order by f.flow_id, f.place limit ${MAX_PLACES + 1}`
+    from {flow_places} f where ${isOfThem} order by f.flow_id, f.place limit ${MAX_PLACES + 1}`
 }
 
 type Child = { readonly looked: number; readonly id: JobId | null }

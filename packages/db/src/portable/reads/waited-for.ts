@@ -11,7 +11,7 @@ const PAGE = 50
 export async function waitedFor(sql: Sql, id: JobId, after = -1): Promise<WaitedForPage> {
   if (!isUuid(id)) return { jobs: [], next: null }
   const [place] = await sql.all<{ flow: string; kind: string; after: unknown }>(
-    q`select flow_id as flow, kind, after from {flow_jobs}
+    q`select flow_id as flow, kind, after from {flow_places}
       where job_id = ${id} and after is not null order by flow_id limit 1`,
   )
   if (!place) return { jobs: [], next: null }
@@ -21,7 +21,7 @@ export async function waitedFor(sql: Sql, id: JobId, after = -1): Promise<Waited
     place.kind === 'node' ? q`place in (${list(places)})` : raw(`kind = 'job'`),
   ]
   const rows = await sql.all<{ id: JobId; place: number; name: string | null }>(
-    q`select job_id as id, place, name from {flow_jobs} where ${all(conditions)}
+    q`select job_id as id, place, name from {flow_places} where ${all(conditions)}
       order by place limit ${PAGE}`,
   )
   const ids = [...new Set(rows.map((row) => row.id))]
