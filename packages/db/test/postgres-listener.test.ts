@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { createServer, type Socket } from 'node:net'
-import { simulate } from '@oncue/runtime'
+import { simulate, systemRuntime } from '@oncue/runtime'
 import { eventually, Gate, Relay } from '@oncue/testing'
 import pg from 'pg'
 import { afterEach, beforeEach, describe, expect, inject, it, vi } from 'vitest'
@@ -206,7 +206,8 @@ describe('an enqueue', () => {
   async function notifyingOf(work: (store: Store) => Promise<unknown>): Promise<('insert' | 'after')[]> {
     const database = await createPostgresDatabase(inject('postgresUrl'))
     cleanups.push(() => database.drop())
-    const store = await openStore(database.url)
+    // Its clock stands still, so that all of it happens at the same time, however long it takes.
+    const store = await openStore(database.url, { runtime: { ...systemRuntime, monotonic: () => 0 } })
     const query = vi.spyOn(pg.Client.prototype, 'query')
     try {
       await work(store)
