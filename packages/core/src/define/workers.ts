@@ -51,6 +51,7 @@ export function defineWorkers<
   options: {
     /** A topic without a handler is an error. */
     readonly complete: true
+    /** For `ctx.commit` and `ctx.complete`; see the other form of this call. */
     readonly transactions?: Given
   },
 ): Workers
