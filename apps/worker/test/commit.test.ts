@@ -1,4 +1,4 @@
-import { defineJobs, defineWorkers, job } from '@oncue/core'
+import { defineJobs, defineWorkers, job, PermanentError } from '@oncue/core'
 import { idsIn, type TransactionService, transactionHosts } from '@oncue/db/testing/transactions'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
@@ -169,6 +169,39 @@ for (const host of transactionHosts) {
       expect(await booked()).toEqual([])
       const [done] = await test.advance(1_000)
       expect([done?.id, done?.status, done?.retries, await booked()]).toEqual([id, 'completed', 1, ['a']])
+    })
+
+    it('does not complete a job that is being undone, and rolls back', async () => {
+      const undone: string[] = []
+      const caught: unknown[] = []
+      const { test, booked } = await world(({ transactions, run }) => ({
+        async book({ payload, run: n }, ctx) {
+          await ctx.undo('unbook', () => void undone.push(payload.id))
+          const soldOut = () => {
+            if (n === 1) throw new PermanentError('sold out')
+          }
+          const book = (tx: unknown) => run(tx, `insert into booked values ('${payload.id}')`)
+          const end = (tx: unknown) => ctx.complete(tx, { booked: payload.id })
+          // For a synchronous library the throws must be synchronous too.
+          const synchronous = (tx: unknown) => {
+            book(tx)
+            void end(tx)
+            soldOut()
+          }
+          const later = (tx: unknown) => andThen(book(tx), () => andThen(end(tx), soldOut))
+          const opened = transactions.open(transactions.mode === 'sync' ? synchronous : later)
+          await opened.catch((error) => {
+            caught.push(error.code)
+            throw error
+          })
+          return { booked: payload.id }
+        },
+      }))
+      const id = await test.enqueue('book', { id: 'a' })
+      await test.drain()
+      const done = await test.store.get(id)
+      expect([done?.run, done?.status, done?.lastError?.message]).toEqual([2, 'failed', 'sold out'])
+      expect([await booked(), undone, caught]).toEqual([[], ['a'], [undefined, 'JOB_SUSPENDED']])
     })
 
     it('refuses a result that does not fit, and writes nothing', async () => {

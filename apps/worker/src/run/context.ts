@@ -36,7 +36,7 @@ import { commit } from './commit.ts'
 import { Deferred } from './deferred.ts'
 import { Durable } from './durable/durable.ts'
 import { hashOf, SpawnKeys, spawnedChildren, spawnWith, valuesOf } from './durable/spawn-calls.ts'
-import { isUndoing, undoIsolated } from './durable/undo.ts'
+import { comesNoFurther, isUndoing, undoIsolated } from './durable/undo.ts'
 import type { JobEvents, RunEvents } from './job-events.ts'
 import { createJobLog } from './job-log.ts'
 import { encodeResult } from './outcome.ts'
@@ -219,6 +219,8 @@ export class RunContext implements JobContext {
     const own = this.#ownTransactions('complete').within(tx) as Transaction
     assertNotNested('complete')
     this.#assertMine()
+    // Thrown, and not held like other new calls: the transaction must not stay open.
+    if (isUndoing(this.#run.job)) throw comesNoFurther()
     const { id, run, topic } = this.job
     const result = this.#encodeResult(value, topic)
     this.#isCompleting = true

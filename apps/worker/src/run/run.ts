@@ -14,7 +14,7 @@ import { fieldsOf } from '../observability/report.ts'
 import { type AbortReason, toAbortError } from './abort.ts'
 import { RunContext, type RunView, type Surroundings } from './context.ts'
 import type { Deferred } from './deferred.ts'
-import { isUndoing } from './durable/undo.ts'
+import { comesNoFurther, isUndoing } from './durable/undo.ts'
 import { type End, settlementOf } from './outcome.ts'
 import type { Timed, Timeouts } from './timeouts.ts'
 
@@ -210,10 +210,9 @@ export class JobRun implements Run, RunView, Timed {
 
   stop(): void {
     if (this.#isOver || this.#isUndoing) return
-    const error = new OncueError('JOB_SUSPENDED', 'the job is being undone; its handler comes no further')
     this.#leave({ how: 'returned', value: undefined })
     this.#isolated?.kill()
-    this.#drop?.(asSignal(error, { kind: 'suspend' }))
+    this.#drop?.(comesNoFurther())
   }
 
   /** The handler has ended, or is dropped. Of a job that is being undone, the undos are left. */

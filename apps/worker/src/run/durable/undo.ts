@@ -32,6 +32,12 @@ export function undoMissing(names: readonly string[], thrown: unknown): UndoEnd 
   return { how: 'not_undone', error, isFinal: thrown === undefined }
 }
 
+/** What its handler and middleware get. */
+export function comesNoFurther(): Error {
+  const error = new OncueError('JOB_SUSPENDED', 'the job is being undone; its handler comes no further')
+  return asSignal(error, { kind: 'suspend' })
+}
+
 /** Not retried: it would only meet the same. */
 export function undoIsolated(topic: string): Error {
   const message = `the topic ${topic} is isolated, and an isolated handler cannot register an undo`
