@@ -8,7 +8,7 @@ import type * as TypeScript from 'typescript'
 type Compiler = typeof TypeScript
 
 /** What a name in the code names: the first word of the keys under which outcomes are recorded. */
-export type NameKind = 'step' | 'sleep' | 'receive' | 'ask' | 'since' | 'spawn' | 'enqueue'
+export type NameKind = 'step' | 'sleep' | 'receive' | 'ask' | 'since' | 'spawn' | 'enqueue' | 'undo'
 
 /** A name that the code gives to a call of `ctx`. */
 export interface CodeName {
@@ -24,12 +24,14 @@ const KINDS: Readonly<Record<string, NameKind>> = {
   plan: 'step',
   node: 'step',
   tool: 'step',
+  commit: 'step',
   sleep: 'sleep',
   receive: 'receive',
   ask: 'ask',
   since: 'since',
   spawn: 'spawn',
   enqueue: 'enqueue',
+  undo: 'undo',
 }
 
 /**

@@ -122,6 +122,11 @@ function namesOfKey(key: string): [NameKind, string][] {
       return [['ask', name]]
     case 'since':
       return [['since', name]]
+    case 'undo':
+    case 'undone':
+      return [['undo', name]]
+    case 'undo_retry':
+      return [['undo', name.replace(/#\d+$/, '')]]
     default:
       return []
   }

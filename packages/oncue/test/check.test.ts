@@ -1,6 +1,7 @@
 import { copyFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
+import { transactionHosts } from '@oncue/db/testing/transactions'
 import { createFolder } from '@oncue/testing'
 import { createTestWorker } from '@oncue/worker/testing'
 import { expect, test } from 'vitest'
@@ -12,7 +13,11 @@ const moduleOf = (name: string) => fileURLToPath(new URL(`./check/${name}.ts`, i
 
 /** An order of the release that runs: it has come to its sleep. */
 async function waiting(bench: Bench) {
-  const worker = await createTestWorker({ workers, url: bench.url })
+  const dialect = bench.store.dialect
+  const host = transactionHosts.find((each) => each.dialect === dialect) as (typeof transactionHosts)[number]
+  const service = await host.open(bench.url)
+  const { transactions } = service
+  const worker = await createTestWorker({ workers, url: bench.url, transactions })
   const id = await worker.enqueue('order' as never, { cents: 5 } as never)
   await worker.drain()
   await worker.store.durable.signal({ id, name: 'bank', data: '{"ok":true}' })
@@ -20,22 +25,23 @@ async function waiting(bench: Bench) {
   await worker.store.durable.answer({ id, name: 'approve', value: '{"ok":true}', by: 'ada' })
   await worker.drain()
   expect((await worker.store.get(id))?.waits?.for).toMatchObject([{ kind: 'timer', name: 'before mail' }])
-  return { id, worker, at: ['--against', bench.url, '--schema', worker.store.schema] }
+  const close = () => Promise.all([worker.close(), service.close()])
+  return { id, close, at: ['--against', bench.url, '--schema', worker.store.schema] }
 }
 
 describeBoth('check', (bench) => {
   test('finds nothing in the code that runs: constants, templates, items, children, imported modules', async () => {
-    const { worker, at } = await waiting(bench)
+    const { close, at } = await waiting(bench)
     try {
       const { code, stdout } = await call('check', ...at, '--import', moduleOf('before'))
       expect({ code, stdout }).toEqual({ code: 0, stdout: '1 durable job checked: everything fits\n' })
     } finally {
-      await worker.close()
+      await close()
     }
   })
 
   test('lists what another release would lose, and what no longer fits it', async () => {
-    const { id, worker, at } = await waiting(bench)
+    const { id, close, at } = await waiting(bench)
     try {
       const { code, stdout } = await call('check', ...at, '--import', moduleOf('after'), '--json')
       expect(code).toBe(1)
@@ -48,10 +54,12 @@ describeBoth('check', (bench) => {
         'sleep before mail',
         'spawn child#1',
         'spawn second',
+        'step book',
         'step render[0]',
         'step render[1]',
         'step search 1',
         'step search 2',
+        'undo refund',
       ])
       expect(lost[0]).toMatchObject({ topic: 'order', jobs: 1, job: id })
       expect(unfit.map(({ problem }: { problem: string }) => problem).toSorted()).toEqual([
@@ -60,14 +68,14 @@ describeBoth('check', (bench) => {
       ])
       const said = (await call('check', ...at, '--import', moduleOf('after'))).stdout
       expect(said).toContain(`order: step "search 1" of 1 job, such as ${id}, is not in the code`)
-      expect(said).toContain('1 durable job checked: 9 lost, 2 no longer fit')
+      expect(said).toContain('1 durable job checked: 11 lost, 2 no longer fit')
     } finally {
-      await worker.close()
+      await close()
     }
   })
 
   test('says what it cannot tell, because the code computes a name', async () => {
-    const { worker, at } = await waiting(bench)
+    const { close, at } = await waiting(bench)
     try {
       const { stdout } = await call('check', ...at, '--import', moduleOf('computed'), '--json')
       const { unsure, computed, lost } = JSON.parse(stdout)
@@ -75,7 +83,7 @@ describeBoth('check', (bench) => {
       expect(lost.map(({ kind }: { kind: string }) => kind)).not.toContain('step')
       expect(computed).toEqual([expect.stringMatching(/check\/tools\.ts:\d+$/)])
     } finally {
-      await worker.close()
+      await close()
     }
   })
 })

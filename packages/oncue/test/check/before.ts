@@ -14,8 +14,12 @@ const CHARGE = 'charge'
 export const workers = defineWorkers(jobs, {
   child: () => {},
   async order(_job, ctx) {
-    const { step, tool, receive, ask, since } = ctx
+    const { step, tool, receive, ask, since, undo } = ctx
+    // The test has the transactions.
+    const commit = ctx.commit as unknown as (name: string, work: () => unknown) => Promise<unknown>
     await since('fraud check')
+    await undo('refund', () => {})
+    await commit('book', () => 1)
     for (const turn of [1, 2]) await tool(`search ${turn}`, { turn }, () => turn)
     await step(CHARGE, () => 1)
     await step.each('render', ['a', 'b'], (page) => page)
