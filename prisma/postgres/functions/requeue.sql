@@ -1,6 +1,7 @@
 -- Puts finished jobs back: attempts are reset, the run number continues, so that an old run stays stale.
 -- Returns how many and which, and why the others were skipped. The failed children of a requeued job go back with it, and so
--- does a parent that failed because of its children. A completed child keeps its result for a live parent.
+-- does a parent that failed because of its children. A completed child keeps its result for a live parent. What still waits
+-- in its batch or flow waits for it again.
 create function oncue.requeue(p_now timestamptz, p_ids uuid[], p_as_of timestamptz, p_by text)
   returns table (reason text, count integer, done uuid[])
   language plpgsql
@@ -58,6 +59,7 @@ begin
     perform pg_notify('oncue', q.queue) from (select distinct j.queue from oncue.jobs j where j.id = any (v_done)) q;
     perform oncue.append_event(v_now, v_done, 'requeued',
       (select array_agg(json_build_object('by', p_by)) from unnest(v_done)));
+    perform oncue.await_requeued(v_done);
     perform oncue.requeue_family(v_now, v_done, p_by);
   end if;
   return query select 'done', coalesce(cardinality(v_done), 0), v_done;

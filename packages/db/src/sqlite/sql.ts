@@ -192,6 +192,19 @@ export const AWAIT_BATCH = `INSERT INTO oncue_deps (job_id, parent_id, policy, c
 SELECT ?, j.id, 'go_on', 1 FROM oncue_flow_places f CROSS JOIN oncue_jobs j ON j.id = f.job_id
 WHERE f.flow_id = ? AND f.kind = 'job' ON CONFLICT DO NOTHING`
 
+/** Jobs that were put back, for those of their batches and flows that still wait: each has an edge left. Ids. */
+export const AWAIT_REQUEUED = `INSERT INTO oncue_deps (job_id, parent_id, policy, checked)
+SELECT DISTINCT w.job_id, f.job_id, (SELECT d.policy FROM oncue_deps d WHERE d.job_id = w.job_id LIMIT 1), 1
+FROM json_each(?) i CROSS JOIN oncue_flow_places f ON f.job_id = i.value AND f.kind IN ('job', 'node')
+CROSS JOIN oncue_flow_places w ON w.flow_id = f.flow_id AND w.after IS NOT NULL
+  AND (f.kind = 'job' OR f.place IN (SELECT value FROM json_each(w.after)))
+WHERE EXISTS (SELECT 1 FROM oncue_deps d JOIN oncue_jobs j ON j.id = d.job_id AND j.status = 'blocked'
+  WHERE d.job_id = w.job_id)
+ON CONFLICT DO NOTHING RETURNING job_id`
+
+/** Id. */
+export const ADD_DEP = `UPDATE oncue_jobs SET deps_left = deps_left + 1 WHERE id = ?`
+
 /** Left, id. */
 export const BLOCK_AGAIN = `UPDATE oncue_jobs SET status = 'blocked', visible_at = NULL, deps_left = ? WHERE id = ?`
 

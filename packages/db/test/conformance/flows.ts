@@ -42,6 +42,32 @@ export function describeFlows(dialect: Dialect): void {
   }
   const NOT_NEEDED = { type: 'cancelled', data: { by: null, reason: 'all jobs of its batch completed' } }
 
+  describe('a flow', () => {
+    const bench = new Bench(dialect)
+
+    it('waits again for a node that completed and was requeued, by the policy of the node that waits', async () => {
+      const store = await bench.open()
+      const [a, b, c] = [aJob({ topic: 'a' }), aJob({ topic: 'b' }), aJob({ topic: 'c' })]
+      const last = aJob({ topic: 'last', onParentFailure: 'stop' })
+      const nodes = new Map(Object.entries({ a, b, c, last }))
+      const edges = [
+        ['a', 'last'],
+        ['b', 'last'],
+      ] as const
+      await store.enqueue(toFlow(nodes, edges))
+      await end(store, 'a', 'complete')
+      await end(store, 'c', 'complete')
+      await store.requeue([a.id, c.id])
+      await end(store, 'b', 'complete')
+      expect(await read(store, last.id)).toMatchObject({ status: 'blocked', depsLeft: 1 })
+      await end(store, 'a', 'fail')
+      expect(await read(store, last.id)).toMatchObject({
+        status: 'failed',
+        lastError: { code: 'PARENT_FAILED' },
+      })
+    })
+  })
+
   describe('a batch', () => {
     const bench = new Bench(dialect)
     const { start, tell } = processesOf(dialect)
@@ -143,6 +169,29 @@ export function describeFlows(dialect: Dialect): void {
       await end(store, 'a', 'fail')
       expect(await statusOf(store, onFailure)).toBe('pending')
     })
+
+    it.each(['complete', 'fail'] as const)(
+      'waits again, in both, for a job that completed and was requeued from a step or whole, and did %s',
+      async (how) => {
+        const store = await bench.open()
+        const { jobs, then, onFailure, all } = aBatch(2)
+        await store.enqueue(all)
+        const [first] = jobs
+        await end(store, 'a', 'complete')
+        await store.requeueFrom({ id: first?.id ?? '', step: null })
+        await end(store, 'a', 'complete')
+        await store.requeue([first?.id ?? ''])
+        await end(store, 'b', 'complete')
+        expect([await read(store, then.id), await read(store, onFailure.id)]).toMatchObject([
+          { status: 'blocked', depsLeft: 1 },
+          { status: 'blocked', depsLeft: 1 },
+        ])
+        await end(store, 'a', how)
+        expect([await statusOf(store, then), await statusOf(store, onFailure)]).toEqual(
+          how === 'complete' ? ['pending', 'cancelled'] : ['blocked', 'pending'],
+        )
+      },
+    )
 
     it('what waits for an `onFailure` that is not needed learns that it was cancelled', async () => {
       const store = await bench.open()

@@ -79,9 +79,17 @@ export class Actions {
     this.#statements.run(sql.FORGET_RESULTS, JSON.stringify(back))
     this.#undo.forget(back)
     this.#statements.write(tally.statements())
+    this.#awaitRequeued(back)
     const family = this.#children.requeued(back)
     if (family.length > 0) this.requeue({ ids: family, asOf: null, by }, now)
     return report.done(back)
+  }
+
+  /** await_requeued of Postgres. */
+  #awaitRequeued(ids: readonly JobId[]): void {
+    if (!this.#statements.get(sql.ANY_FLOWS)) return
+    const waiting = this.#statements.all<{ job_id: JobId }>(sql.AWAIT_REQUEUED, JSON.stringify(ids))
+    for (const { job_id } of waiting) this.#statements.run(sql.ADD_DEP, job_id)
   }
 
   /** One job, with another payload, if it is as the caller saw it. */
