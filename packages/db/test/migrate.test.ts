@@ -223,12 +223,16 @@ describe.each(dialects)('migrations on $dialect', ({ dialect, create }) => {
       await store.settle([{ id, run: 1, kind: 'suspend', waits: [wait], progressed: true }])
       suspended.push(id)
     }
-    const [undone = ''] = await store.enqueue([prepareJob('mail', {})])
-    await store.claim({ worker, queues: ['default'], limit: 1, start: 1, leaseMs: 30_000 })
+    const undone = await store.enqueue([prepareJob('mail', {}), prepareJob('mail', {})])
+    const claim = { worker, queues: ['default'], leaseMs: 30_000 }
+    await store.claim({ ...claim, limit: 2, start: 2 })
     const outcomes = [{ key: 'undo:refund', kind: 'undo' }] as const
-    await store.durable.record([{ id: undone, run: 1, after: 0, outcomes }])
-    await store.settle([{ id: undone, run: 1, kind: 'cancel' }])
-    expect(await store.get(undone)).toMatchObject({ status: 'pending', ending: { status: 'cancelled' } })
+    await store.durable.record(undone.map((id) => ({ id, run: 1, after: 0, outcomes })))
+    await store.settle(undone.map((id) => ({ id, run: 1, kind: 'cancel' })))
+    // The undos of one run at this moment.
+    expect((await store.claim({ ...claim, limit: 1, start: 1 })).jobs).toMatchObject([
+      { run: 2, ending: { status: 'cancelled' } },
+    ])
     await store.enqueue([prepareJob('mail', {}, { delay: 86_400_000 })])
     await store.enqueue([prepareJob('mail', {}, { after: suspended.slice(0, 1) })])
     await store.close()

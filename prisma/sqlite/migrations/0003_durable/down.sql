@@ -1,6 +1,6 @@
 -- Jobs that are being undone have ended, and must not run again from the start: they are blocked until a person cancels them.
 UPDATE "oncue_jobs" SET "status" = 'blocked', "visible_at" = NULL, "deps_left" = 1, "waits" = NULL,
-  "updated" = CAST(unixepoch('subsec') * 1000 AS INTEGER)
+  "updated" = CAST(unixepoch('subsec') * 1000 AS INTEGER), "locked_until" = NULL, "locked_by" = NULL, "started_at" = NULL
 WHERE "ending" ->> 'status' IS NOT NULL;
 -- Suspended jobs would wait for ever: code that does not know waits runs them again from the start.
 UPDATE "oncue_jobs" SET "status" = 'pending', "run_at" = t."now", "visible_at" = t."now", "updated" = t."now"
