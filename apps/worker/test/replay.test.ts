@@ -1,4 +1,4 @@
-import { defineJobs, defineWorkers, job, replay, Snooze, withEnds } from '@oncue/core'
+import { Cancel, defineJobs, defineWorkers, job, replay, Snooze, withEnds } from '@oncue/core'
 import type { JobDetails, Store } from '@oncue/db'
 import { createDatabase, DIALECTS } from '@oncue/db/testing'
 import { describe, expect, it } from 'vitest'
@@ -47,7 +47,7 @@ function stateOf({ status, run, progress, result, lastError }: JobDetails) {
 
 /** A handler of twelve lines, each of which does what chance says, the same in all runs; how it ends differs. */
 function makeLife(random: (below: number) => number, failures: number) {
-  const script = Array.from({ length: LINES }, () => random(9))
+  const script = Array.from({ length: LINES }, () => random(10))
   const life: { test?: TestWorker<typeof jobs> } = {}
   const maybe = async (percent: number) => {
     if (random(100) >= percent) return
@@ -72,6 +72,7 @@ function makeLife(random: (below: number) => number, failures: number) {
         if (what === 5) ctx.progress({ line: n, at: random(100) })
         if (what === 6) await ctx.sleep(`sleep${n}`, '1h')
         if (what === 7) await ctx.receive('go', { timeout: '2h' })
+        if (what === 9) await ctx.undo(`u${n}`, () => maybe(failures), { retry: { max: 1 } })
         if (what === 8)
           last = await ctx.tool(`c${n}`, n, () => Promise.reject(new TypeError('caught'))).catch(String)
       }
@@ -122,12 +123,40 @@ describe.each(DIALECTS)('replay, on %s', (dialect) => {
       expect.arrayContaining([
         ...['pending', 'suspended', 'processing', 'completed', 'failed', 'cancelled'],
         ...['run_failed', 'run_snoozed', 'run_crashed', 'requeued', 'progressed', 'run_suspended'],
-        ...['steps_forgotten'],
+        ...['steps_forgotten', 'undoing', 'undone'],
         ...['plan_generated', 'node_finished', 'tool_returned'],
       ]),
     )
   })
 })
+
+it.each(DIALECTS)(
+  'replay tells that a run was cancelled and its job is being undone, on %s',
+  async (dialect) => {
+    const database = await createDatabase(dialect)
+    const workers = defineWorkers(jobs, {
+      async agent(_job, ctx) {
+        await ctx.undo('u', () => Promise.reject(new Error('not yet')), {
+          retry: { max: 1, baseDelay: HOUR },
+        })
+        throw new Cancel('enough')
+      },
+    })
+    const test = await createTestWorker({ jobs, workers, url: database.url, now: START })
+    try {
+      const id = await test.enqueue('agent', null)
+      await test.drain()
+      const row = await test.store.get(id)
+      if (!row) throw new Error('the job is gone')
+      expect(row.ending?.status).toBe('cancelled')
+      const { status, run, progress, result, error } = replay(withEnds(row, await allEvents(test.store, id)))
+      expect({ status, run, progress, result, error }).toEqual(stateOf(row))
+    } finally {
+      await test.close()
+      await database.drop()
+    }
+  },
+)
 
 /** From the start, or from one of the recorded steps. */
 async function rerun(store: Store, id: string, random: (below: number) => number): Promise<void> {

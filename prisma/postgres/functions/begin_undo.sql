@@ -17,7 +17,10 @@ begin
   where j.id = any (array[u.id]);
   delete from oncue.child_waits w where w.parent_id = any (p_ids);
   update oncue.asks a set closed = p_now where a.job_id = any (p_ids) and a.closed is null;
-  perform oncue.append_event(p_now, p_ids, 'undoing',
-    (select array_agg(json_build_object('status', s.status)) from unnest(p_statuses) as s(status)));
+  -- That of a run that failed is told by its own event.
+  perform oncue.append_event(p_now, p_ids, 'undoing', (
+    select array_agg(json_strip_nulls(json_build_object('status', u.status,
+      'error', case when u.status = 'cancelled' then u.error end)) order by u.n)
+    from unnest(p_statuses, p_errors) with ordinality as u(status, error, n)));
   perform pg_notify('oncue', q.queue) from (select distinct j.queue from oncue.jobs j where j.id = any (p_ids)) q;
 end $$;

@@ -55,10 +55,10 @@ begin
   )
   select array_agg(b.id) into v_done from back b;
   if v_done is not null then
-    perform oncue.forget_undecided(v_done);
     perform pg_notify('oncue', q.queue) from (select distinct j.queue from oncue.jobs j where j.id = any (v_done)) q;
     perform oncue.append_event(v_now, v_done, 'requeued',
       (select array_agg(json_build_object('by', p_by)) from unnest(v_done)));
+    perform oncue.forget_undecided(v_now, v_done);
     perform oncue.await_requeued(v_done);
     perform oncue.requeue_family(v_now, v_done, p_by);
   end if;

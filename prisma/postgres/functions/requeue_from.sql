@@ -21,7 +21,7 @@ begin
   end if;
   begin
     -- What was undone goes too, as with every requeue: it must not be kept without the record of its undo.
-    perform oncue.forget_undecided(array[p_id]);
+    perform oncue.forget_undecided(v_now, array[p_id]);
     -- First, so that children that it forgets are not requeued with it.
     perform oncue.forget_from(p_id, coalesce(v_seq, 0));
     select r.reason into v_reason from oncue.requeue(v_now, array[p_id], null, p_by) r where r.count > 0;

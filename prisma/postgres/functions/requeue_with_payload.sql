@@ -22,7 +22,7 @@ begin
     -- Visible from now on, never earlier: claims that start at a low-water mark find it.
     update oncue.jobs j set retries = 0, crashes = 0, fingerprint = null, run_at = v_now, visible_at = v_now, updated = v_now
     where j.id = p_id;
-    perform oncue.forget_undecided(array[p_id]);
+    perform oncue.forget_undecided(v_now, array[p_id]);
     perform pg_notify('oncue', v_job.queue);
     perform oncue.append_event(v_now, array[p_id], 'requeued', array[json_build_object('by', p_by)]);
   else

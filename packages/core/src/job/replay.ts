@@ -96,6 +96,8 @@ class State {
   progress: unknown = null
   result: unknown = null
   error: JobError | null = null
+  /** While it is being undone. */
+  undoneFor: { readonly error: JobError | null } | undefined
   readonly #calls: Record<Kind, Map<string, ReplayedCall>> = {
     plans: new Map(),
     nodes: new Map(),
@@ -174,7 +176,16 @@ const APPLY: Readonly<Record<string, (state: State, data: Fields, moment: Moment
   run_snoozed: endRun,
   run_interrupted: endRun,
   run_suspended: endRun,
+  // Its run may have been cancelled, which no other event tells.
+  undoing: (state, { error }) => {
+    state.status = 'pending'
+    if (error !== undefined) state.error = error as JobError
+    state.undoneFor = { error: state.error }
+  },
   requeued: (state) => {
+    // Its last run has undone it: then the job ended as it had to, whatever went wrong before.
+    if (state.status === 'processing' && state.undoneFor) state.error = state.undoneFor.error
+    state.undoneFor = undefined
     state.status = 'pending'
     state.result = null
   },
@@ -211,8 +222,9 @@ function endRun(state: State, data: Fields): void {
 
 function endJob(state: State, status: FinishedStatus, { error }: Fields): void {
   state.status = status
-  // A job may end by something that no run did: a failed parent, the last crash.
-  state.error = (error as JobError | null | undefined) ?? state.error
+  // A job may end by something that no run did: a failed parent, the last crash. Or by a cancel, after a run failed in which
+  // it was undone.
+  state.error = error === undefined ? state.error : (error as JobError | null)
 }
 
 /** As the stores record it. */

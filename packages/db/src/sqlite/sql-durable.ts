@@ -56,6 +56,10 @@ export const UNDONE = `SELECT w.value AS id, coalesce((SELECT max(u.seq) FROM on
     SELECT 1 FROM oncue_outcomes d WHERE d.job_id = u.job_id AND d.key = 'undone:' || substr(u.key, 6))), 0) AS last
 FROM json_each(?) w WHERE EXISTS (SELECT 1 FROM oncue_outcomes o WHERE o.job_id = w.value AND o.kind = 'undone')`
 
+/** The first of the steps that these forget. Id, last. */
+export const FIRST_FORGOTTEN = `SELECT substr(key, 6) AS name FROM oncue_outcomes
+WHERE job_id = ? AND kind = 'step' AND seq > ? ORDER BY seq LIMIT 1`
+
 /** Id, last. */
 export const FORGET_AFTER = `DELETE FROM oncue_outcomes WHERE job_id = ? AND kind <> 'signal' AND seq > ?`
 

@@ -77,7 +77,7 @@ export class Actions {
     }
     this.#statements.run(sql.FORGET_FINISHED, JSON.stringify(back))
     this.#statements.run(sql.FORGET_RESULTS, JSON.stringify(back))
-    this.#undo.forget(back)
+    this.#undo.forget(back, now)
     this.#statements.write(tally.statements())
     this.#awaitRequeued(back)
     const family = this.#children.requeued(back)
@@ -114,7 +114,7 @@ export class Actions {
       return 'INVALID_STATE'
     } else {
       this.#statements.run(sql.RETRY_ANEW, now, now, now, id)
-      this.#undo.forget([id])
+      this.#undo.forget([id], now)
       appendEvent(this.#statements, id, 'requeued', { by }, now)
     }
     const isSmall = isInline(payload)
@@ -138,7 +138,7 @@ export class Actions {
     if (job.status === 'completed' && this.#children.ofLiveParents([id]).has(id)) return 'PARENT_LIVE'
     if (!this.#takeKeyAgain(job, now)) return 'UNIQUE_KEY_LIVE'
     // What was undone goes too, as with every requeue: it must not be kept without the record of its undo.
-    this.#undo.forget([id])
+    this.#undo.forget([id], now)
     // Before, so that children that it forgets are not requeued with it.
     this.#statements.run(FORGET_CHILDREN, id, id, from.seq)
     this.#statements.run(FORGET_SINCE, id, from.seq)

@@ -56,14 +56,18 @@ export class Undo {
     this.#statements.run(sql.BEGIN_UNDO, ...values)
     this.#children.forgetWaits(id)
     this.#statements.run(sql.CLOSE_ASKS, now, id)
-    appendEvent(this.#statements, id, 'undoing', { status }, now)
+    // That of a run that failed is told by its own event.
+    const told = status === 'cancelled' && error ? { status, error } : { status }
+    appendEvent(this.#statements, id, 'undoing', told, now)
   }
 
   /** What requeued jobs do not keep: forget_undecided of Postgres. */
-  forget(ids: readonly JobId[]): void {
+  forget(ids: readonly JobId[], now: number): void {
     const list = JSON.stringify(ids)
     this.#statements.run(sql.FORGET_UNDECIDED, list)
     for (const { id, last } of this.#statements.all<{ id: JobId; last: number }>(sql.UNDONE, list)) {
+      const first = this.#statements.get<{ name: string }>(sql.FIRST_FORGOTTEN, id, last)
+      if (first) appendEvent(this.#statements, id, 'steps_forgotten', { by: null, from: first.name }, now)
       this.#statements.run(sql.FORGET_AFTER, id, last)
       this.#statements.run(sql.FORGET_UNDONE_CHILDREN, id)
     }
