@@ -1,5 +1,6 @@
 -- After jobs were put back: a live parent that waits for children waits for these again, a parent that failed because of
--- its children is put back too, and so are the failed children of those that were.
+-- its children is put back too, unless it was undone: it would spawn these again, beside those that were put back. So are
+-- the failed children of those that were.
 create function oncue.requeue_family(p_now timestamptz, p_ids uuid[], p_by text) returns void
   language plpgsql
 as $$
@@ -20,6 +21,7 @@ begin
   v_more := array(
     select h.id from oncue.children c join oncue.history h on h.id = any (array[c.parent_id])
     where c.child_id = any (p_ids) and h.status::text = 'failed' and h.last_error ->> 'code' = 'CHILDREN_FAILED'
+      and not exists (select from oncue.outcomes o where o.job_id = h.id and o.kind = 'undone')
     union
     select h.id from oncue.children c join oncue.history h on h.id = any (array[c.child_id])
     where c.parent_id = any (p_ids) and h.status::text <> 'completed');

@@ -49,9 +49,10 @@ CROSS JOIN oncue_jobs j ON j.id = c.parent_id AND j.status IN ('blocked', 'pendi
 CROSS JOIN json_each(j.waits, '$.for') w
 WHERE w.value ->> 'kind' = 'children' ON CONFLICT DO NOTHING`
 
-/** The parents that failed because of their children, and the children that did not complete. Ids, twice. */
+/** The parents that failed because of their children and were not undone, which spawn them again, and the children that did not complete. Ids, twice. */
 export const FAILED_FAMILY = `SELECT h.id FROM json_each(?) i CROSS JOIN oncue_children c ON c.child_id = i.value
 CROSS JOIN oncue_history h ON h.id = c.parent_id AND h.status = 'failed' AND h.last_error ->> 'code' = 'CHILDREN_FAILED'
+  AND NOT EXISTS (SELECT 1 FROM oncue_outcomes o WHERE o.job_id = h.id AND o.kind = 'undone')
 UNION
 SELECT h.id FROM json_each(?) i CROSS JOIN oncue_children c ON c.parent_id = i.value
 CROSS JOIN oncue_history h ON h.id = c.child_id AND h.status <> 'completed'`
