@@ -146,6 +146,36 @@ begin
     and not exists (select from oncue.child_waits o where o.parent_id = p_id and o.wait = w.key);
 end $$;
 
+create function oncue.await_requeued(p_ids uuid[]) returns void
+  language plpgsql
+as $$
+declare
+  v_waiting uuid[];
+begin
+  if not exists (select from oncue.flow_places f where f.job_id = any (p_ids)) then return; end if;
+  v_waiting := array(
+    select w.job_id from oncue.flow_places f
+    join oncue.flow_places w on w.flow_id = f.flow_id and w.after is not null
+    where f.job_id = any (p_ids));
+  -- As a settle locks them, which may release one of them at this moment: then it waits no longer.
+  v_waiting := array(
+    select j.id from oncue.jobs j where j.id = any (v_waiting) and j.status = 'blocked' order by j.id for update);
+  with again as (
+    insert into oncue.deps as d (job_id, parent_id, policy)
+    select distinct w.job_id, f.job_id, e.policy
+    from oncue.flow_places f
+    join oncue.flow_places w on w.flow_id = f.flow_id and w.job_id = any (v_waiting) and w.after is not null
+      and (f.kind = 'job' or f.place::text in (select json_array_elements_text(w.after)))
+    cross join lateral (select o.policy from oncue.deps o where o.job_id = w.job_id limit 1) e
+    where f.job_id = any (p_ids) and f.kind in ('job', 'node')
+    on conflict do nothing
+    returning d.job_id
+  )
+  update oncue.jobs j set deps_left = j.deps_left + a.n
+  from (select a.job_id, count(*)::integer as n from again a group by a.job_id) a
+  where j.id = any (array[a.job_id]);
+end $$;
+
 create function oncue.begin_spawn(p_id uuid, p_run integer, p_worker uuid, p_key text) returns text
   language plpgsql
   set search_path = pg_catalog, pg_temp
@@ -182,8 +212,11 @@ begin
   where j.id = any (array[u.id]);
   delete from oncue.child_waits w where w.parent_id = any (p_ids);
   update oncue.asks a set closed = p_now where a.job_id = any (p_ids) and a.closed is null;
-  perform oncue.append_event(p_now, p_ids, 'undoing',
-    (select array_agg(json_build_object('status', s.status)) from unnest(p_statuses) as s(status)));
+  -- That of a run that failed is told by its own event.
+  perform oncue.append_event(p_now, p_ids, 'undoing', (
+    select array_agg(json_strip_nulls(json_build_object('status', u.status,
+      'error', case when u.status = 'cancelled' then u.error end)) order by u.n)
+    from unnest(p_statuses, p_errors) with ordinality as u(status, error, n)));
   perform pg_notify('oncue', q.queue) from (select distinct j.queue from oncue.jobs j where j.id = any (p_ids)) q;
 end $$;
 
@@ -1267,7 +1300,7 @@ begin
     and m.job_id = any (array[g.id]);
 end $$;
 
-create function oncue.forget_undecided(p_ids uuid[]) returns void
+create function oncue.forget_undecided(p_now timestamptz, p_ids uuid[]) returns void
   language plpgsql
   set search_path = pg_catalog, pg_temp
   set enable_seqscan = off
@@ -1279,6 +1312,9 @@ create function oncue.forget_undecided(p_ids uuid[]) returns void
 as $$
 declare
   v_ids uuid[];
+  v_lasts integer[];
+  v_first uuid[];
+  v_data json[];
 begin
   delete from oncue.outcomes o
   where o.job_id = any (p_ids)
@@ -1286,11 +1322,22 @@ begin
       or o.kind = 'timer' and (o.key like 'retry:%' or o.key like 'undo_retry:%'));
   v_ids := array(select distinct o.job_id from oncue.outcomes o where o.job_id = any (p_ids) and o.kind = 'undone');
   if v_ids <> '{}' then
-    delete from oncue.outcomes o
-    where o.job_id = any (v_ids) and o.kind <> 'signal' and o.seq > coalesce((
-      select max(u.seq) from oncue.outcomes u
-      where u.job_id = o.job_id and u.kind = 'undo' and not exists (
-        select from oncue.outcomes d where d.job_id = u.job_id and d.key = 'undone:' || substr(u.key, 6))), 0);
+    v_lasts := array(
+      select coalesce((
+        select max(u.seq) from oncue.outcomes u
+        where u.job_id = i.id and u.kind = 'undo' and not exists (
+          select from oncue.outcomes d where d.job_id = u.job_id and d.key = 'undone:' || substr(u.key, 6))), 0)
+      from unnest(v_ids) with ordinality as i(id, n) order by i.n);
+    select array_agg(i.id), array_agg(json_build_object('by', null, 'from', substr(f.key, 6))) into v_first, v_data
+      from unnest(v_ids, v_lasts) as i(id, last)
+      cross join lateral (
+        select o.key from oncue.outcomes o
+        where o.job_id = i.id and o.kind = 'step' and o.seq > i.last order by o.seq limit 1) f;
+    if v_first is not null then
+      perform oncue.append_event(p_now, v_first, 'steps_forgotten', v_data);
+    end if;
+    delete from oncue.outcomes o using unnest(v_ids, v_lasts) as i(id, last)
+    where o.job_id = any (array[i.id]) and o.kind <> 'signal' and o.seq > i.last;
     -- Their spawns are made again.
     delete from oncue.children c
     where c.parent_id = any (v_ids) and not exists (
@@ -2261,10 +2308,11 @@ begin
   )
   select array_agg(b.id) into v_done from back b;
   if v_done is not null then
-    perform oncue.forget_undecided(v_done);
     perform pg_notify('oncue', q.queue) from (select distinct j.queue from oncue.jobs j where j.id = any (v_done)) q;
     perform oncue.append_event(v_now, v_done, 'requeued',
       (select array_agg(json_build_object('by', p_by)) from unnest(v_done)));
+    perform oncue.forget_undecided(v_now, v_done);
+    perform oncue.await_requeued(v_done);
     perform oncue.requeue_family(v_now, v_done, p_by);
   end if;
   return query select 'done', coalesce(cardinality(v_done), 0), v_done;
@@ -2310,6 +2358,7 @@ begin
   v_more := array(
     select h.id from oncue.children c join oncue.history h on h.id = any (array[c.parent_id])
     where c.child_id = any (p_ids) and h.status::text = 'failed' and h.last_error ->> 'code' = 'CHILDREN_FAILED'
+      and not exists (select from oncue.outcomes o where o.job_id = h.id and o.kind = 'undone')
     union
     select h.id from oncue.children c join oncue.history h on h.id = any (array[c.child_id])
     where c.parent_id = any (p_ids) and h.status::text <> 'completed');
@@ -2345,7 +2394,7 @@ begin
   end if;
   begin
     -- What was undone goes too, as with every requeue: it must not be kept without the record of its undo.
-    perform oncue.forget_undecided(array[p_id]);
+    perform oncue.forget_undecided(v_now, array[p_id]);
     -- First, so that children that it forgets are not requeued with it.
     perform oncue.forget_from(p_id, coalesce(v_seq, 0));
     select r.reason into v_reason from oncue.requeue(v_now, array[p_id], null, p_by) r where r.count > 0;
@@ -2390,7 +2439,7 @@ begin
     -- Visible from now on, never earlier: claims that start at a low-water mark find it.
     update oncue.jobs j set retries = 0, crashes = 0, fingerprint = null, run_at = v_now, visible_at = v_now, updated = v_now
     where j.id = p_id;
-    perform oncue.forget_undecided(array[p_id]);
+    perform oncue.forget_undecided(v_now, array[p_id]);
     perform pg_notify('oncue', v_job.queue);
     perform oncue.append_event(v_now, array[p_id], 'requeued', array[json_build_object('by', p_by)]);
   else

@@ -1,7 +1,7 @@
 // Written by prisma/generate.ts from prisma/postgres/functions. Do not edit.
 
 /** The functions that this build calls: `migrate` installs them. */
-export const FUNCTION_SET = 'fcaaf881'
+export const FUNCTION_SET = '7af2fb80'
 
 export type FunctionName =
   | 'after_finish'
@@ -10,6 +10,7 @@ export type FunctionName =
   | 'append_event'
   | 'assert_queue'
   | 'await_children'
+  | 'await_requeued'
   | 'begin_spawn'
   | 'begin_undo'
   | 'bucket'
