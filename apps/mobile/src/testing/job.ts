@@ -13,7 +13,16 @@ export function jobOf(differs: Partial<Job> = {}): Job {
     ...{ payload: { userId: 'u_1' }, result: null, runAt: NOW, visibleAt: NOW, lockedUntil: null },
     ...{ lockedBy: null, run: 0, retries: 0, maxRetries: 3, crashes: 0, retry: null, timeoutMs: 600_000 },
     ...{ uniqueKey: null, concurrencyKey: null, concurrencyLimit: null, cancelAt: null, parentId: null },
-    ...{ depsLeft: 0, waits: null, cursor: null, progress: null, lastError: null, trace: null, meta: null },
+    ...{
+      depsLeft: 0,
+      waits: null,
+      ending: null,
+      cursor: null,
+      progress: null,
+      lastError: null,
+      trace: null,
+      meta: null,
+    },
     ...{ created: NOW, updated: NOW, startedAt: null, finishedAt: null, events: [], masked: [] },
     ...differs,
   }

@@ -12,7 +12,16 @@ export interface TextProps extends NativeTextProps {
 }
 
 /** All text goes through this: themed, with digits of equal width. */
-export function Text({ variant = 'body', color = 'text', level, center, strong, style, ...rest }: TextProps) {
+export function Text({
+  variant = 'body',
+  color = 'text',
+  level,
+  center,
+  strong,
+  style,
+  children,
+  ...rest
+}: TextProps) {
   const { colors } = useTheme()
   const heading = level && ({ role: 'heading', 'aria-level': level } as const)
   return (
@@ -28,8 +37,19 @@ export function Text({ variant = 'body', color = 'text', level, center, strong, 
         center && styles.center,
         style,
       ]}
-    />
+    >
+      {inOrder(children)}
+    </NativeText>
   )
+}
+
+/** Characters that turn what follows them around: in a name or a question they could make it read as another one. */
+const TURNING = /[\u202a-\u202e\u2066-\u2069]/g
+
+function inOrder(children: TextProps['children']): TextProps['children'] {
+  if (typeof children === 'string') return children.replace(TURNING, '')
+  const isText = Array.isArray(children) && children.every((part) => typeof part === 'string')
+  return isText ? children.join('').replace(TURNING, '') : children
 }
 
 const styles = StyleSheet.create({

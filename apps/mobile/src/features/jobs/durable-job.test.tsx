@@ -66,6 +66,75 @@ describe('a suspended job', () => {
     expect(await screen.findByLabelText(row)).toBeVisible()
   })
 
+  it('that is being undone says so wherever its status is shown, also while an undo runs, and takes no cancel', async () => {
+    const undoing = jobOf({
+      ...SUSPENDED,
+      ending: { since: ago(1).toISOString(), status: 'failed' },
+      waits: { since: ago(1).toISOString(), for: [{ kind: 'timer', name: 'unbook', until: null }] },
+    })
+    const { screen } = await open({}, undoing)
+    expect(await screen.findByText('Undoing')).toBeVisible()
+    expect(await screen.findAllByText(/^Waiting to repeat the undo unbook since /)).toHaveLength(2)
+    fireEvent.press(screen.getByLabelText('Cancel'))
+    expect(await screen.findByText('This job is being undone, and ends when that is done.')).toBeVisible()
+    await act(async () => {})
+    screen.unmount()
+
+    const running = { ...undoing, id: JOB_ID.replace(/.$/, '9'), status: 'processing', waits: null } as const
+    const list = await renderApp('/jobs', {
+      answers: { 'jobs.list': () => pageOf([undoing, running]), 'topics.list': () => [] },
+    })
+    expect(await list.screen.findAllByLabelText(/^refund in mail, Undoing, /)).toHaveLength(2)
+  })
+
+  it('tells what an agent did, and its undoing, in words and each thing once', async () => {
+    const events = [
+      ['plan_generated', { name: 'trip', plan: ['book'] }],
+      ['node_started', { name: 'book' }],
+      ['tool_called', { name: 'search', args: { q: 'hotel' } }],
+      ['tool_returned', { name: 'search', error: { class: 'Error', message: 'no answer', stack: 'x' } }],
+      ['node_finished', { name: 'book', result: { room: 7 } }],
+      ['undoing', { status: 'cancelled' }],
+      ['steps_forgotten', { from: 'book', by: 'ada' }],
+      ['sent', { to: 3 }],
+    ] as const
+    const { screen } = await open(
+      {},
+      jobOf({
+        ...SUSPENDED,
+        events: events.map(([type, data], n) => ({
+          ...{ jobId: JOB_ID, version: n + 1, created: ago(1), type, data },
+        })),
+      }),
+    )
+    expect(await screen.findByText('Plan “trip” made')).toBeVisible()
+    expect(screen.getByText('["book"]')).toBeVisible()
+    expect(screen.getByText('Node “book” started')).toBeVisible()
+    expect(screen.getByText('Tool “search” called')).toBeVisible()
+    expect(screen.getByText('{"q":"hotel"}')).toBeVisible()
+    expect(screen.getByText('Tool “search” failed')).toBeVisible()
+    expect(screen.getByText('Error: no answer')).toBeVisible()
+    expect(screen.getByText('Node “book” finished')).toBeVisible()
+    expect(screen.getByText('{"room":7}')).toBeVisible()
+    expect(screen.getByText('Undoing, then cancelled')).toBeVisible()
+    expect(screen.getByText('Set to run again from step “book” by ada')).toBeVisible()
+    expect(screen.getByText('sent')).toBeVisible()
+    expect(screen.getByText('{"to":3}')).toBeVisible()
+    // Neither a name nor an outcome is repeated as JSON.
+    expect(screen.queryByText(/"name"|"status"|"from"|"stack"/)).toBeNull()
+  })
+
+  it('shows names in the order of their characters, whatever they contain', async () => {
+    const step = told('step', { name: '\u202Edegrahc\u202C' })
+    const { screen } = await open({ 'jobs.timeline': () => storyOf(step) })
+    expect(await screen.findByText('Step “degrahc” finished')).toBeVisible()
+  })
+
+  it('counts the try that it is within', async () => {
+    const { screen } = await open()
+    expect(await screen.findByText(/^1 of \d/)).toBeVisible()
+  })
+
   it('tells what was done and by whom, with data folded, marked where they are cut', async () => {
     const long = { text: 'x'.repeat(300) }
     const { app, screen } = await open({

@@ -12,6 +12,7 @@ import type { Action } from '../bulk-operations/words.ts'
 import { SignalSheet } from '../desk-parts.tsx'
 import { EditPayloadSheet } from '../rare-screens.tsx'
 import { ActSheet } from './act-sheet.tsx'
+import { stateOf } from './job-row.tsx'
 import type { JobDetails } from './job-stream.ts'
 import { openWaits } from './waits.ts'
 
@@ -38,7 +39,7 @@ export function JobActions({ job, onDeleted }: { readonly job: JobDetails; reado
       <ActionBar>
         {waits?.for.some(({ kind }) => kind === 'signal') ? (
           <Button label="Signal…" icon="signal" lock={enqueueLock} onPress={() => setSignalling(true)} />
-        ) : !waits && isLater(job) ? (
+        ) : !waits && !job.ending && isLater(job) ? (
           <Button
             label="Run now"
             icon="runNow"
@@ -165,15 +166,17 @@ const ENDED = {
 /** Why an action makes no sense for a job as it is; null: go ahead. */
 function reasonAgainst(action: Action, job: JobDetails): string | null {
   const { status, cancelAt } = job
-  const isSuspended = openWaits(job, serverNow()) !== null
-  const word = isSuspended ? 'suspended' : STATES[status].word.toLowerCase()
+  const state = stateOf(job)
+  const isHere = state !== 'suspended' && state !== 'undoing'
+  const word = STATES[isHere ? status : state].word.toLowerCase()
   if (action === 'requeue')
     return isFinished(status) ? null : `Only finished jobs can be retried: this one is ${word}.`
   if (action === 'cancel') {
     if (isFinished(status)) return ENDED[status]
+    if (state === 'undoing') return 'This job is being undone, and ends when that is done.'
     return cancelAt === null ? null : 'A stop was already requested.'
   }
-  const canDelete = (status === 'pending' && !isSuspended) || status === 'failed'
+  const canDelete = status === 'failed' || (status === 'pending' && isHere)
   return canDelete ? null : `Only waiting or failed jobs can be deleted: this one is ${word}.`
 }
 

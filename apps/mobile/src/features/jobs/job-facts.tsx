@@ -3,12 +3,14 @@ import { StyleSheet, View } from 'react-native'
 import { CopyButton } from '../../components/ui/copy-button.tsx'
 import { Pressable } from '../../components/ui/pressable.tsx'
 import { Text } from '../../components/ui/text.tsx'
+import { serverNow } from '../../lib/clock.ts'
 import { count, duration, moment, number } from '../../lib/format.ts'
 import { useOpen } from '../../lib/use-open.ts'
 import { space } from '../../theme/tokens.ts'
 import type { JobDetails } from './job-stream.ts'
 import { attemptsOf } from './queries.ts'
 import { Card, Section } from './section.tsx'
+import { openWaits } from './waits.ts'
 
 /** How it was enqueued, and what it belongs to. */
 export function JobFacts({ job }: { readonly job: JobDetails }) {
@@ -82,7 +84,8 @@ function factsOf(job: JobDetails): readonly (readonly [name: string, value: stri
     crashes > 0 && ['Crashes', number(crashes)],
     ['Priority', number(priority)],
     ['Timeout', duration(timeoutMs)],
-    runAt.getTime() > created.getTime() && ['Due', moment(runAt)],
+    // A suspended job says itself until when.
+    runAt.getTime() > created.getTime() && !openWaits(job, serverNow()) && ['Due', moment(runAt)],
     depsLeft > 0 && ['Waits for', count(depsLeft, 'other job')],
     job.uniqueKey !== null && ['Unique key', job.uniqueKey],
     job.concurrencyKey !== null && [

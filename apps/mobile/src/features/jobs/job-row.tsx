@@ -1,4 +1,4 @@
-import { stateOf as stateAt } from '@oncue/sdk'
+import { isFinished, stateOf as stateAt } from '@oncue/sdk'
 import { memo } from 'react'
 import { StyleSheet, View } from 'react-native'
 import { Row } from '../../components/ui/row.tsx'
@@ -61,20 +61,20 @@ export const JobRow = memo(function JobRow(props: JobRowProps) {
   )
 })
 
-type Shown = Parameters<typeof stateAt>[0] & Parameters<typeof openWaits>[0] & { readonly ending?: unknown }
+type Shown = Parameters<typeof stateAt>[0] & Parameters<typeof openWaits>[0] & Pick<JobLine, 'ending'>
 
 /** The state of a job by the server's clock. One that waits outside of its worker is suspended, never late. */
 export function stateOf(job: Shown) {
   const now = serverNow()
-  if (job.ending && (job.status === 'pending' || job.status === 'blocked')) return 'undoing'
+  if (job.ending && !isFinished(job.status)) return 'undoing'
   return openWaits(job, now) ? 'suspended' : stateAt(job, new Date(now))
 }
 
 /** What a suspended job waits for, by the server's clock; null: it is not suspended. */
-export function waitOf(job: Parameters<typeof openWaits>[0]): string | null {
+export function waitOf(job: Shown): string | null {
   const now = serverNow()
   const waits = openWaits(job, now)
-  return waits && waitInWords(waits, now)
+  return waits && waitInWords(waits, now, job.ending !== null)
 }
 
 function describe(job: JobLine): string {

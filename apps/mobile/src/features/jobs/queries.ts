@@ -22,6 +22,7 @@ export interface JobLine {
   readonly runAt: Date
   readonly visibleAt: Date | null
   readonly waits: Waits | null
+  readonly ending: JobPage['items'][number]['ending']
   readonly startedAt: Date | null
   readonly finishedAt: Date | null
 }
@@ -121,24 +122,25 @@ function linesOf({ items, nextCursor, total, totalIsExact }: JobPage): JobLines 
   return { items: items.map(lineOf), nextCursor, total, totalIsExact }
 }
 
-/** How often it ran since it was enqueued or last requeued. */
+/** How often it was tried since it was enqueued or last requeued. A suspended job is within a try. */
 export const attemptsOf = ({
   retries,
   crashes,
   startedAt,
-}: Pick<JobPage['items'][number], 'retries' | 'crashes' | 'startedAt'>) =>
-  retries + crashes + (startedAt ? 1 : 0)
+  waits,
+}: Pick<JobPage['items'][number], 'retries' | 'crashes' | 'startedAt' | 'waits'>) =>
+  retries + crashes + (startedAt || waits ? 1 : 0)
 
 function lineOf(job: JobPage['items'][number]): JobLine {
   const { id, topic, queue, status, run, created, runAt, startedAt, finishedAt, lastError } = job
-  const { retries, crashes, visibleAt, waits } = job
+  const { retries, crashes, visibleAt, waits, ending } = job
   // That of an earlier run says nothing about a job that completed.
   const shown = status === 'completed' ? null : lastError
   const error = shown && `${shown.class}: ${shown.message}`.slice(0, MAX_ERROR)
   const attempts = attemptsOf(job)
   return {
     ...{ id, topic, queue, status, run, error, created, runAt, startedAt, finishedAt },
-    ...{ visibleAt, waits },
+    ...{ visibleAt, waits, ending },
     ...{ attempts, retries, crashes, maxAttempts: job.maxRetries + 1, meta: metaInWords(job.meta) },
   }
 }

@@ -115,7 +115,9 @@ function DrawnLine({ entry, isLast, masked }: LineProps) {
         {!isLast && <View style={[styles.track, { backgroundColor: colors.line }]} />}
       </View>
       <View style={styles.words}>
-        <Text variant="label">{entry.kind === 'waiting' ? <Wait waits={entry.waits} /> : title}</Text>
+        <Text variant="label">
+          {entry.kind === 'waiting' ? <Wait waits={entry.waits} isUndoing={entry.isUndoing} /> : title}
+        </Text>
         <Text variant="small" color="textMuted">
           {entry.kind === 'next' ? <Next at={entry.at} /> : moment(entry.at)}
           {entry.kind === 'run' && <RunFacts run={entry} />}
@@ -128,15 +130,15 @@ function DrawnLine({ entry, isLast, masked }: LineProps) {
           </Text>
         )}
         {entry.kind === 'replaced' && entry.by !== null && <Successor jobId={entry.by} />}
-        {entry.kind === 'event' && <Data value={entry.data} />}
+        {entry.kind === 'event' && <EventData type={entry.type} data={entry.data} />}
         {entry.kind === 'told' && <ToldData told={entry} masked={masked} />}
       </View>
     </View>
   )
 }
 
-function Wait({ waits }: { readonly waits: Extract<Entry, { kind: 'waiting' }>['waits'] }) {
-  return waitInWords(waits, useServerNow())
+function Wait({ waits, isUndoing }: Pick<Extract<Entry, { kind: 'waiting' }>, 'waits' | 'isUndoing'>) {
+  return waitInWords(waits, useServerNow(), isUndoing)
 }
 
 /** " · 1.2 s into run 2", " · after 2 d". */
@@ -201,19 +203,30 @@ function ToldData({ told, masked }: { readonly told: Told; readonly masked: read
         </>
       )
     }
-    case 'step_failed': {
-      const { class: name, message } = (data ?? {}) as ErrorData
-      if (message === undefined) return <Data value={data} masked={masked} root={path} />
-      return (
-        <Text variant="small" color="bad" numberOfLines={3}>
-          {name === undefined ? message : `${name}: ${message}`}
-        </Text>
-      )
-    }
+    case 'step_failed':
+      return <Failure error={data} masked={masked} root={path} />
     case 'step':
     case 'signal':
       return <Data value={data} masked={masked} root={path} />
   }
+}
+
+/** What its title does not say. */
+function EventData({ type, data }: Pick<Extract<Entry, { kind: 'event' }>, 'type' | 'data'>) {
+  if (type === 'undoing' || type === 'steps_forgotten') return null
+  if (!AGENTS.has(type)) return <Data value={data} />
+  const { error, args, plan, result } = (data ?? {}) as AgentData
+  return error === undefined ? <Data value={args ?? plan ?? result} /> : <Failure error={error} />
+}
+
+function Failure({ error, ...where }: Omit<DataProps, 'value'> & { readonly error: unknown }) {
+  const { class: name, message } = (error ?? {}) as ErrorData
+  if (message === undefined) return <Data value={error} {...where} />
+  return (
+    <Text variant="small" color="bad" numberOfLines={3}>
+      {name === undefined ? message : `${name}: ${message}`}
+    </Text>
+  )
 }
 
 /** From this length on JSON is folded. */
@@ -394,9 +407,30 @@ function toldLook({ what, name, by, data }: Told): Look {
   }
 }
 
+interface AgentData {
+  readonly name?: string
+  readonly error?: unknown
+  readonly args?: unknown
+  readonly plan?: unknown
+  readonly result?: unknown
+}
+
+/** What an agent does. */
+const AGENTS: ReadonlySet<string> = new Set([
+  'plan_generated',
+  'node_started',
+  'node_finished',
+  'tool_called',
+  'tool_returned',
+])
+
 /** Of the events that Oncue writes itself; others are called by their type. */
 function eventLook(type: string, data: unknown): Look {
-  const { name, status, error } = (data ?? {}) as { name?: string; status?: string; error?: unknown }
+  const { name, status, from, by, error } = (data ?? {}) as AgentData & {
+    readonly status?: string
+    readonly from?: string | null
+    readonly by?: string | null
+  }
   const named = name === undefined ? '' : ` “${name}”`
   const isBad = error !== undefined
   const ended = { icon: isBad ? 'bad' : 'check', tone: isBad ? 'bad' : 'neutral' } as const
@@ -412,9 +446,13 @@ function eventLook(type: string, data: unknown): Look {
     case 'tool_returned':
       return { title: `Tool${named} ${isBad ? 'failed' : 'returned'}`, ...ended }
     case 'undoing':
-      return { title: `Being undone, then ${status ?? 'failed'}`, icon: 'requeue', tone: 'warn' }
+      return { title: `Undoing, then ${status ?? 'failed'}`, icon: 'requeue', tone: 'warn' }
     case 'steps_forgotten':
-      return { title: 'Steps forgotten, to run again', icon: 'requeue', tone: 'neutral' }
+      return {
+        title: `Set to run again from ${from == null ? 'the start' : `step “${from}”`}${by == null ? '' : ` by ${by}`}`,
+        icon: 'requeue',
+        tone: 'accent',
+      }
     default:
       return { title: type, icon: 'activity', tone: 'neutral' }
   }

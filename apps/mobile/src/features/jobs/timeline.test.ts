@@ -155,6 +155,9 @@ describe('the timeline of a durable job', () => {
     })
     expect(timelineOf(job, undefined, +at('08:00')).at(-1)).toMatchObject({ kind: 'waiting', waits })
     expect(timelineOf(job, undefined, +at('09:00')).at(-1)).toMatchObject({ kind: 'next', isRetry: false })
+    const ending = { since: waits.since, status: 'failed' } as const
+    expect(timelineOf({ ...job, ending }, undefined, +at('08:00')).at(-1)).toMatchObject({ isUndoing: true })
+    expect(timelineOf(job, undefined, +at('08:00')).at(-1)).toMatchObject({ isUndoing: false })
   })
 
   it('keeps the key of each entry when older ones come or the story is read again', () => {

@@ -52,7 +52,7 @@ export type Entry = { readonly key: string; readonly at: Date } & (
       /** Where the API names its data, for masked values: `entries[3].data`. */
       readonly path: string
     })
-  | { readonly kind: 'waiting'; readonly waits: Waits }
+  | { readonly kind: 'waiting'; readonly waits: Waits; readonly isUndoing: boolean }
   | { readonly kind: 'event'; readonly type: string; readonly data: unknown }
   | { readonly kind: 'next'; readonly isRetry: boolean }
 )
@@ -202,7 +202,10 @@ const DONE: readonly ToldKind[] = ['step', 'step_failed', 'spawned', 'undo', 'un
 /** What comes next, if it is known. */
 function nextOf(job: JobDetails, { freeAt, wasSuspended }: Reader, now: number): Entry[] {
   const waits = openWaits(job, now)
-  if (waits) return [{ key: 'waiting', kind: 'waiting', at: new Date(waits.since), waits }]
+  if (waits)
+    return [
+      { key: 'waiting', kind: 'waiting', at: new Date(waits.since), waits, isUndoing: job.ending !== null },
+    ]
   const { status, visibleAt, run } = job
   if (status !== 'pending' || !visibleAt) return []
   const isRetry = run > 0 && !wasSuspended

@@ -17,16 +17,20 @@ export function openWaits({ status, visibleAt, waits }: Suspendable, now: number
   return isOpen ? waits : null
 }
 
-/** "Waiting for bank since 2 d, until 5 Nov", "Sleeping (settle) since 3 h, until 14:05 UTC+1". */
-export function waitInWords({ since, for: open }: Waits, now: number): string {
+/**
+ * "Waiting for bank since 2 d, until 5 Nov", "Sleeping (settle) since 3 h, until 14:05 UTC+1". A job that is being undone only
+ * waits to repeat an undo.
+ */
+export function waitInWords({ since, for: open }: Waits, now: number, isUndoing = false): string {
   const ends = open.flatMap(({ until }) => (until === null ? [] : Date.parse(until)))
   const until = ends.length > 0 ? `, until ${timeOrDate(new Date(Math.min(...ends)), now)}` : ''
-  return `${whatInWords(open)} since ${ageInOne(new Date(since), now)}${until}`
+  return `${whatInWords(open, isUndoing)} since ${ageInOne(new Date(since), now)}${until}`
 }
 
-function whatInWords(open: readonly Wait[]): string {
+function whatInWords(open: readonly Wait[], isUndoing: boolean): string {
   const [only] = open
-  if (open.length === 1 && only?.kind === 'timer') return `Sleeping (${only.name})`
+  if (open.length === 1 && only?.kind === 'timer')
+    return isUndoing ? `Waiting to repeat the undo ${only.name}` : `Sleeping (${only.name})`
   return `Waiting for ${open.map(thingOf).join(' or ')}`
 }
 

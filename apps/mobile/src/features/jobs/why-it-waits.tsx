@@ -21,7 +21,7 @@ export function WhyItWaits({ job }: { readonly job: JobDetails }) {
   return (
     <Section title="Why is it waiting?">
       <Card>
-        {waits && <Text>{waitInWords(waits, serverNow())}</Text>}
+        {waits && <Text>{waitInWords(waits, serverNow(), job.ending !== null)}</Text>}
         {reasons.map(({ kind, text }) => (
           <Text key={`${kind} ${text}`}>{unbroken(text)}</Text>
         ))}

@@ -99,7 +99,10 @@ export function AnswerSheet({ question: asked, isOnJob = false, onClose }: Answe
         {question.question}
       </Text>
       {until && (
-        <Text variant="small" color="textMuted">{`Without an answer the job goes on ${moment(until)}.`}</Text>
+        <Text
+          variant="small"
+          color="textMuted"
+        >{`Without an answer by ${moment(until)} the job goes on.`}</Text>
       )}
       {closed !== null ? (
         <Banner tone="warn" icon="warn" text={closed} />
