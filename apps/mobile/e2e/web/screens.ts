@@ -76,6 +76,8 @@ async function shootAll(screens: Screens, suffix: string, context: BrowserContex
   for (const [name, path] of screens) {
     await page.goto(path)
     await settled(page)
+    // Until then it says that it searches.
+    if (name === 'nothing-found') await page.getByText('Nothing found', { exact: true }).waitFor()
     if (name === 'queue' || name === 'failure' || (name === 'now' && !suffix.startsWith('phone')))
       await page.getByRole('slider').first().waitFor()
     await shoot(page, `${name}-${suffix}`)
