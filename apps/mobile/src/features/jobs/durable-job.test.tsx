@@ -74,7 +74,7 @@ describe('a suspended job', () => {
     })
     const { screen } = await open({}, undoing)
     expect(await screen.findByText('Undoing')).toBeVisible()
-    expect(await screen.findAllByText(/^Waiting to repeat the undo unbook since /)).toHaveLength(2)
+    expect(await screen.findAllByText(/^Waiting to repeat the undo “unbook” since /)).toHaveLength(2)
     fireEvent.press(screen.getByLabelText('Cancel'))
     expect(await screen.findByText('This job is being undone, and ends when that is done.')).toBeVisible()
     await act(async () => {})
@@ -126,8 +126,13 @@ describe('a suspended job', () => {
 
   it('shows names in the order of their characters, whatever they contain', async () => {
     const step = told('step', { name: '\u202Edegrahc\u202C' })
-    const { screen } = await open({ 'jobs.timeline': () => storyOf(step) })
+    const waits = {
+      since: ago(2).toISOString(),
+      for: [{ kind: 'signal' as const, name: '\u202Eknab', until: null }],
+    }
+    const { screen } = await open({ 'jobs.timeline': () => storyOf(step) }, { ...SUSPENDED, waits })
     expect(await screen.findByText('Step “degrahc” finished')).toBeVisible()
+    expect(screen.getAllByText(/^Waiting for knab since /)).toHaveLength(2)
   })
 
   it('counts the try that it is within', async () => {

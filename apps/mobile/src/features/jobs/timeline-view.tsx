@@ -115,9 +115,11 @@ function DrawnLine({ entry, isLast, masked }: LineProps) {
         {!isLast && <View style={[styles.track, { backgroundColor: colors.line }]} />}
       </View>
       <View style={styles.words}>
-        <Text variant="label">
-          {entry.kind === 'waiting' ? <Wait waits={entry.waits} isUndoing={entry.isUndoing} /> : title}
-        </Text>
+        {entry.kind === 'waiting' ? (
+          <Wait waits={entry.waits} isUndoing={entry.isUndoing} />
+        ) : (
+          <Text variant="label">{title}</Text>
+        )}
         <Text variant="small" color="textMuted">
           {entry.kind === 'next' ? <Next at={entry.at} /> : moment(entry.at)}
           {entry.kind === 'run' && <RunFacts run={entry} />}
@@ -138,7 +140,7 @@ function DrawnLine({ entry, isLast, masked }: LineProps) {
 }
 
 function Wait({ waits, isUndoing }: Pick<Extract<Entry, { kind: 'waiting' }>, 'waits' | 'isUndoing'>) {
-  return waitInWords(waits, useServerNow(), isUndoing)
+  return <Text variant="label">{waitInWords(waits, useServerNow(), isUndoing)}</Text>
 }
 
 /** " · 1.2 s into run 2", " · after 2 d". */

@@ -30,7 +30,7 @@ export function waitInWords({ since, for: open }: Waits, now: number, isUndoing 
 function whatInWords(open: readonly Wait[], isUndoing: boolean): string {
   const [only] = open
   if (open.length === 1 && only?.kind === 'timer')
-    return isUndoing ? `Waiting to repeat the undo ${only.name}` : `Sleeping (${only.name})`
+    return isUndoing ? `Waiting to repeat the undo “${only.name}”` : `Sleeping (${only.name})`
   return `Waiting for ${open.map(thingOf).join(' or ')}`
 }
 
