@@ -166,7 +166,7 @@ async function requeueFrom(
   if (id === undefined || ids.length > 1 || !isAlone)
     throw new OncueError(
       'INVALID_INPUT',
-      'Give --from-step or --from-start exactly one job id, and no other change',
+      'Give exactly one job id, and only one of --from-step, --from-start and --payload',
       { hint: 'See oncue requeue --help.' },
     )
   const step = fromStep ?? null

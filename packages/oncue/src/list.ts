@@ -6,6 +6,7 @@ import type { Command } from 'commander'
 import { addFilters, type FilterOptions, toFilter, toOptions } from './arguments.ts'
 import { implement, withStore } from './command.ts'
 import { errorInWords, fromNow, styled, table } from './format.ts'
+import { waitsInWords } from './waits.ts'
 
 interface Options extends FilterOptions {
   readonly limit: number
@@ -94,18 +95,19 @@ function toRow(job: JobSummary, now: Date): string[] {
     plain(job.topic, 40),
     plain(job.queue, 24),
     fromNow(job.created, now),
-    String(job.retries + job.crashes + (job.startedAt ? 1 : 0)),
+    // A suspended job is within a try.
+    String(job.retries + job.crashes + (job.startedAt || job.waits ? 1 : 0)),
     noteOf(job, now),
   ]
 }
 
 export function colouredStatus(job: JobSummary, now: Date): string {
   const style = { failed: 'red', completed: 'green', processing: 'cyan' } as const
-  return styled(
-    style[job.status as keyof typeof style] ?? 'reset',
-    job.ending ? 'undoing' : job.waits ? 'suspended' : stateOf(job, now),
-  )
+  return styled(style[job.status as keyof typeof style] ?? 'reset', statusOf(job, now))
 }
+
+export const statusOf = (job: JobSummary, now: Date): string =>
+  job.ending ? 'undoing' : job.waits ? 'suspended' : stateOf(job, now)
 
 function noteOf(job: JobSummary, now: Date): string {
   if (job.lastError && job.status !== 'completed') {
@@ -113,5 +115,6 @@ function noteOf(job: JobSummary, now: Date): string {
     return plain(`${next}${errorInWords(job.lastError)}`, 80)
   }
   if (job.status === 'processing' && job.progress !== null) return plain(JSON.stringify(job.progress), 80)
-  return job.status === 'pending' && job.runAt > now ? `due ${fromNow(job.runAt, now)}` : ''
+  const due = job.status === 'pending' && job.runAt > now ? `due ${fromNow(job.runAt, now)}` : ''
+  return job.waits ? [`waits for ${waitsInWords(job.waits)}`, due].filter(Boolean).join(', ') : due
 }

@@ -45,14 +45,14 @@ export function addQuestions(program: Command): void {
 
 const TITLES = ['JOB', 'NAME', 'TOPIC', 'ASKED', 'UNTIL', 'QUESTION']
 
-function toRow({ id, name, topic, since, until, question }: Question, now: Date): string[] {
+function toRow({ id, name, topic, since, until, question, refused }: Question, now: Date): string[] {
   return [
     id,
     plain(name, 24),
     plain(topic, 40),
     fromNow(since, now),
     until ? fromNow(until, now) : '',
-    plain(question, 80),
+    `${plain(question, 80)}${refused === null ? '' : `  (last answer refused: ${plain(refused, 80)})`}`,
   ]
 }
 

@@ -7,8 +7,9 @@ import type { Command } from 'commander'
 import { implement, withStore } from './command.ts'
 import { errorInWords, fields, formatTime, fromNow, plainLines, styled, table, terse } from './format.ts'
 import { describeEvent } from './job-event.ts'
-import { colouredStatus } from './list.ts'
+import { colouredStatus, statusOf } from './list.ts'
 import { describeTimeline } from './timeline.ts'
+import { waitInWords } from './waits.ts'
 
 export function addShow(program: Command): void {
   implement<object>(
@@ -40,7 +41,10 @@ export async function fullId(store: Store, id: string): Promise<JobId> {
   const [first, second] = found
   if (!first) throw new OncueError('JOB_NOT_FOUND', `There is no job whose id begins or ends with ${id}`)
   if (!second) return first.id
-  const listed = found.slice(0, SHOWN).map((job) => `${job.id} ${plain(job.topic, 40)}, ${job.status}`)
+  const now = await store.now()
+  const listed = found
+    .slice(0, SHOWN)
+    .map((job) => `${job.id} ${plain(job.topic, 40)}, ${statusOf(job, now)}`)
   const more = found.length > SHOWN ? ['and others'] : []
   throw new OncueError(
     'INVALID_INPUT',
@@ -73,6 +77,7 @@ function describe(job: JobDetails, waiting: Explanation | null, story: Timeline 
   const moment = (date: Date | null) => date && `${formatTime(date)} (${fromNow(date, now)})`
   const text = (value: unknown) =>
     value === null || value === undefined ? null : plain(JSON.stringify(value))
+  const why = waiting ? whyItWaits(waiting, job.waits) : ''
   const took =
     job.startedAt && job.finishedAt && formatDuration(job.finishedAt.getTime() - job.startedAt.getTime())
   const parts = [
@@ -83,7 +88,8 @@ function describe(job: JobDetails, waiting: Explanation | null, story: Timeline 
       ['status', colouredStatus(job, now)],
       ['runs', `${job.run}; ${job.retries} of ${job.maxRetries} retries used, ${job.crashes} crashes`],
       ['created', moment(job.created)],
-      ['due', moment(job.runAt)],
+      // A suspended job says itself until when.
+      ['due', job.waits ? null : moment(job.runAt)],
       ['started', moment(job.startedAt)],
       ['finished', moment(job.finishedAt)],
       ['took', took],
@@ -103,7 +109,7 @@ function describe(job: JobDetails, waiting: Explanation | null, story: Timeline 
       ['cursor', text(job.cursor)],
       ['trace', job.trace && plain(job.trace)],
     ]),
-    ...(waiting && waiting.reasons.length > 0 ? [section('why it waits', whyItWaits(waiting))] : []),
+    ...(why === '' ? [] : [section('why it waits', why)]),
     section('payload', plainLines(JSON.stringify(job.payload, null, 2))),
   ]
   if (job.result !== null) parts.push(section('result', plainLines(JSON.stringify(job.result, null, 2))))
@@ -124,17 +130,18 @@ function describe(job: JobDetails, waiting: Explanation | null, story: Timeline 
 
 /** "signal bank, until 2026-11-05 10:00 (in 5d); for 2d" */
 function waitsInWords({ since, for: open }: JobWaits, now: Date): string {
-  const waits = open.map(({ kind, name, until, children }) => {
-    const end =
-      until === null ? '' : `, until ${formatTime(new Date(until))} (${fromNow(new Date(until), now)})`
-    return `${children ? `${children.left} of ${children.total} children` : `${kind === 'ask' ? 'an answer to' : kind} ${plain(name)}`}${end}`
+  const waits = open.map((wait) => {
+    const until = wait.until === null ? null : new Date(wait.until)
+    return `${waitInWords(wait)}${until ? `, until ${formatTime(until)} (${fromNow(until, now)})` : ''}`
   })
   return `${waits.join('; or ')}; since ${formatTime(new Date(since))}`
 }
 
-function whyItWaits({ reasons, waitsFor }: Explanation): string {
+/** Beside what a suspended job waits for, which stands above. */
+function whyItWaits({ reasons, waitsFor }: Explanation, waits: JobWaits | null): string {
   const parents = waitsFor.map(({ id, topic, status }) => `  ${id}  ${plain(topic)}  ${status}`)
-  return [...reasons.map(({ text }) => terse(text)), ...parents].join('\n')
+  const others = reasons.filter(({ kind }) => kind !== 'suspended' || !waits)
+  return [...others.map(({ text }) => terse(text)), ...parents].join('\n')
 }
 
 function describeError(error: JobError): string {

@@ -1,6 +1,7 @@
+import type { JobError } from '@oncue/core'
 import type { Timeline, TimelineEntry } from '@oncue/core/wire'
 import { plain } from '@oncue/db/cli'
-import { formatTime, table } from './format.ts'
+import { errorInWords, formatTime, table } from './format.ts'
 import { describeEvent } from './job-event.ts'
 
 const MAX_WIDTH = 160
@@ -50,8 +51,13 @@ function inWords(jobId: string, entry: TimelineEntry, n: number): string {
     case 'undone':
       return `undo ${name} has run`
     case 'step_failed':
-      return `step ${name} failed${json}`
+      return `step ${name} failed${size === null ? failureInWords(data) : json}`
   }
+}
+
+function failureInWords(data: unknown): string {
+  const error = (data ?? {}) as Partial<JobError>
+  return error.message === undefined ? '' : `: ${errorInWords(error)}`
 }
 
 type SpawnedData = { readonly jobs: readonly { readonly name: string; readonly id: string }[] }

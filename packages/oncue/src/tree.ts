@@ -5,6 +5,7 @@ import type { Command } from 'commander'
 import { implement, withStore } from './command.ts'
 import { styled } from './format.ts'
 import { fullId } from './show.ts'
+import { waitsInWords } from './waits.ts'
 
 /** More parents of a job are only counted. */
 const SHOWN_PARENTS = 3
@@ -90,11 +91,7 @@ function describe(job: TreeJob, known: ReadonlyMap<string, TreeJob>, isAsked: bo
     isAsked ? styled('bold', what) : what,
     isSuspended ? 'suspended' : status,
     job.id,
-    ...(waits
-      ? [
-          `waits for ${waits.for.map(({ kind, name }) => (kind === 'children' ? kind : `${kind} ${plain(name, 40)}`)).join(', ')}`,
-        ]
-      : []),
+    ...(waits ? [`waits for ${waitsInWords(waits)}`] : []),
     ...(job.after.length > 1 ? [afterInWords(job, known)] : []),
     ...(status === 'failed' && error ? [plain(`${error.class}: ${error.message}`, 80)] : []),
   ]

@@ -115,7 +115,7 @@ describeBoth('commands on jobs', (bench) => {
     const twin = `${other.slice(0, 9)}0000-7000-8000-0000${other.slice(-8)}`
     await bench.store.enqueue([{ ...prepareJob('twin', {}), id: twin }])
     const { error } = await bench.json(['show', other.slice(-8)], 2)
-    expect(error).toMatchObject({ code: 'INVALID_INPUT', message: expect.stringContaining('twin, pending') })
+    expect(error).toMatchObject({ code: 'INVALID_INPUT', message: expect.stringContaining('twin, waiting') })
     expect(error.details.ids.toSorted()).toEqual([other, twin].toSorted())
     const none = await bench.json(['show', '0123456789abcdef'], 1)
     expect(none.error).toMatchObject({ code: 'JOB_NOT_FOUND' })

@@ -26,6 +26,7 @@ describeBoth('questions', (bench) => {
     const before = await bench.text('show', id)
     expect(before).toMatch(/waits for +an answer to approve; since /)
     expect(before).toContain('asked approve: Refund 5 €?')
+    expect(await bench.text('tree', id)).toContain('waits for an answer to approve')
     const failed = async (...args: string[]) => (await call('answer', id, ...args, '--url', bench.url)).stderr
     expect(await failed('approve', '{}')).toContain('answer.ok: is missing (schema of order)')
     expect(await failed('approve', '{')).toContain('the answer')

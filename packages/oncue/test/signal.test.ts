@@ -24,6 +24,10 @@ describeBoth('signal', (bench) => {
     const shown = await bench.text('show', id)
     expect(shown).toMatch(/status +suspended/)
     expect(shown).toMatch(/waits for +signal bank; since /)
+    // Said once, and not when it was due before it was suspended.
+    expect(shown).not.toMatch(/Suspended: |^due /m)
+    expect(await bench.text('list')).toMatch(/suspended +order .* 1 +waits for signal bank$/m)
+    expect(await bench.text('tree', id)).toContain(`${id}  waits for signal bank`)
     expect(await bench.json(['signal', id, 'bank', '{"ok":true}'])).toEqual({ id, name: 'bank' })
     expect(await bench.store.get(id)).toMatchObject({ status: 'pending', waits: null })
     expect(await bench.store.durable.outcomes(id)).toMatchObject([{ name: 'bank', data: { ok: true } }])
