@@ -83,10 +83,12 @@ export function describeTimeline(dialect: Dialect): void {
         { type: 'tool_returned', data: { name: 'refund', error: { class: 'Error', message: 'busy' } } },
         { type: 'tool_called', data: { name: 'charge', args: { cents: 5 } } },
         { type: 'tool_returned', data: { name: 'charge', result: 'ok' } },
+        { type: 'node_finished', data: { name: 'write', error: { class: 'Error', message: 'full' } } },
       ])
       bench.clock.advance(MINUTE)
       // The failed attempt of refund is in the events; that it returned in the end is not.
-      await record(step('plan', ['refund']), step('refund', 'late'), step('charge', 'ok'))
+      const failed = { key: 'step:write', kind: 'step_failed', data: '{"message":"full"}' } as const
+      await record(step('plan', ['refund']), step('refund', 'late'), step('charge', 'ok'), failed)
       expect(
         (await told()).map(([kind, name, data]) => [kind, name, (data as { name?: string })?.name]),
       ).toEqual([
@@ -96,6 +98,7 @@ export function describeTimeline(dialect: Dialect): void {
         ['event', 'tool_returned', 'refund'],
         ['event', 'tool_called', 'charge'],
         ['event', 'tool_returned', 'charge'],
+        ['event', 'node_finished', 'write'],
         ['step', 'refund', undefined],
       ])
     })

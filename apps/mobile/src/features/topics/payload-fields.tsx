@@ -39,7 +39,7 @@ export function PayloadFields(props: PayloadFieldsProps) {
       value={text}
       onChangeText={change}
       error={error}
-      help={[field.help, helpOf(field)].filter(Boolean).join('. ')}
+      help={[field.help, helpOf(field)].filter(Boolean).join(' · ')}
       multiline={isLong}
       isCode={shape.kind === 'json'}
       {...(shape.kind === 'number' && {
