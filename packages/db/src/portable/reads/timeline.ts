@@ -37,7 +37,7 @@ export async function timeline(sql: Sql, id: string): Promise<Timeline | null> {
   const finished = new Set(events.flatMap(finishedStep))
   const told = outcomes
     .reverse()
-    .filter(({ key, kind }) => kind !== 'step' || !finished.has(key))
+    .filter(({ key, kind }) => !finished.has(`${kind} ${key}`))
     .map(toEntry)
   const isAnswer = ({ kind }: TimelineEntry) => kind === 'answer' || kind === 'refused'
   // Of each source the newest, so that the newest of all have no gap. In one moment, a question comes before its answer.
@@ -110,10 +110,11 @@ function nameOf(key: string): string {
   return /^(receive|retry|undo_retry):/.test(key) ? name.replace(/#\d+$/, '') : name
 }
 
-/** The key of the plan, node or tool whose end this event tells: with its arguments before, it says more than the outcome. */
+/** The outcome of the plan, node or tool whose end this event tells: with its arguments before, it says more. */
 function finishedStep({ type, data }: EventRow): string[] {
   const { name, error } = (data ?? {}) as { name?: unknown; error?: unknown }
-  return FINISHED.has(type) && typeof name === 'string' && error === undefined ? [`step:${name}`] : []
+  if (!FINISHED.has(type) || typeof name !== 'string') return []
+  return [`${error === undefined ? 'step' : 'step_failed'} step:${name}`]
 }
 
 const FINISHED: ReadonlySet<string> = new Set(['plan_generated', 'node_finished', 'tool_returned'])
