@@ -52,6 +52,25 @@ describe('defineWorkers', () => {
     })
   })
 
+  it('compiles with literals of the output schema, and with no others', () => {
+    const orders = defineJobs({
+      order: job({
+        input: z.null(),
+        output: z.object({ state: z.enum(['paid', 'refused']), kind: z.literal('a') }),
+      }),
+    })
+    defineWorkers(orders, { order: () => ({ state: 'paid', kind: 'a' }) })
+    defineWorkers(orders, {
+      async order(_, ctx) {
+        if (ctx.signal.aborted) return { state: 'refused', kind: 'a' }
+        return { state: 'paid', kind: 'a' }
+      },
+    })
+    defineWorkers(orders, { order: async () => ({ state: 'paid', kind: 'a' }) }, { complete: true })
+    // @ts-expect-error no such state
+    defineWorkers(orders, { order: async () => ({ state: 'lost', kind: 'a' }) })
+  })
+
   it('does not compile with a payload of another type', () => {
     defineWorkers(jobs, {
       // @ts-expect-error userId is a text

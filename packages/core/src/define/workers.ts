@@ -40,14 +40,20 @@ export type AllHandlers<Jobs extends JobDefinitions, Given = NoTransactions> = {
 /**
  * Joins definitions and handlers. A handler for a topic that is not defined is an error; with `complete: true`
  * a topic without a handler is one too, for the compiler and when the module is loaded.
+ *
+ * `NoInfer`, so that the compiler knows the jobs when it looks at what a handler returns: otherwise it takes `'paid'` for
+ * a `string`, which no `z.enum` or `z.literal` accepts.
  */
-export function defineWorkers<Jobs extends JobDefinitions>(jobs: Jobs, handlers: Handlers<Jobs>): Workers
+export function defineWorkers<Jobs extends JobDefinitions>(
+  jobs: Jobs,
+  handlers: NoInfer<Handlers<Jobs>>,
+): Workers
 export function defineWorkers<
   Jobs extends JobDefinitions,
   Given extends Transactions | NoTransactions = NoTransactions,
 >(
   jobs: Jobs,
-  handlers: AllHandlers<Jobs, Given>,
+  handlers: NoInfer<AllHandlers<Jobs, Given>>,
   options: {
     /** A topic without a handler is an error. */
     readonly complete: true
@@ -57,7 +63,7 @@ export function defineWorkers<
 ): Workers
 export function defineWorkers<Jobs extends JobDefinitions, Given extends Transactions>(
   jobs: Jobs,
-  handlers: Handlers<Jobs, Given>,
+  handlers: NoInfer<Handlers<Jobs, Given>>,
   options: {
     /** For `ctx.commit` and `ctx.complete`: `transactionsOf({ prisma })`, of the database that the worker runs on. */
     readonly transactions: Given
