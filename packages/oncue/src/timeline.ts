@@ -15,10 +15,12 @@ export function describeTimeline({ id, entries, isComplete }: Timeline): string 
 }
 
 function inWords(jobId: string, entry: TimelineEntry, n: number): string {
-  const { at, kind, data, by, until, size } = entry
+  const { at, kind, by, until, size } = entry
+  // An answer is stored in an object, as null would be none.
+  const data = kind === 'answer' ? (entry.data as { value?: unknown } | null)?.value : entry.data
   const name = entry.name ?? ''
   const end = until ? `, until ${formatTime(until)}` : ''
-  const json = size === null ? (data === null ? '' : `: ${JSON.stringify(data)}`) : `: ${size} characters`
+  const json = size === null ? ((data ?? null) === null ? '' : `: ${JSON.stringify(data)}`) : `: ${size} characters`
   switch (kind) {
     case 'created':
       return 'created'

@@ -33,6 +33,6 @@ describeBoth('questions', (bench) => {
     const given = ['answer', id, 'approve', '{"ok":true}', '--by', 'anna']
     expect(await bench.json(given)).toEqual({ id, name: 'approve' })
     expect(await failed('approve', '{"ok":true}')).toContain('anna has answered')
-    expect(await bench.text('show', id)).toContain('anna answered approve: {"value":{"ok":true}}')
+    expect(await bench.text('show', id)).toContain('anna answered approve: {"ok":true}')
   })
 })
