@@ -228,7 +228,7 @@ export async function assertMigrated(url: string, options: MigrateOptions = {}):
         })
       : new OncueError('MIGRATION_NEEDED', `There is no file ${file}`, {
           details: { pending },
-          hint: `Check the path in --url or DATABASE_URL. If the database is new: ${hint ?? ERRORS.MIGRATION_NEEDED.hint}`,
+          hint: `Check the path in --url or DATABASE_URL: \`oncue dev\` keeps its database in .oncue/oncue.db. If the database is new: ${hint ?? ERRORS.MIGRATION_NEEDED.hint}`,
         })
   }
   return namesOf(status, 'newer')
