@@ -20,7 +20,8 @@ function inWords(jobId: string, entry: TimelineEntry, n: number): string {
   const data = kind === 'answer' ? (entry.data as { value?: unknown } | null)?.value : entry.data
   const name = entry.name ?? ''
   const end = until ? `, until ${formatTime(until)}` : ''
-  const json = size === null ? ((data ?? null) === null ? '' : `: ${JSON.stringify(data)}`) : `: ${size} characters`
+  const json =
+    size === null ? ((data ?? null) === null ? '' : `: ${JSON.stringify(data)}`) : `: ${size} characters`
   switch (kind) {
     case 'created':
       return 'created'

@@ -81,7 +81,9 @@ describe('the command line', () => {
       const { code, stderr } = await call(command, '--url', url)
       expect([code, stderr]).toEqual([
         1,
-        expect.stringMatching(/\nerror MIGRATION_NEEDED: There is no file .*no-such\.db\n.*--url.*oncue dev.* \.oncue\/oncue\.db/),
+        expect.stringMatching(
+          /\nerror MIGRATION_NEEDED: There is no file .*no-such\.db\n.*--url.*oncue dev.* \.oncue\/oncue\.db/,
+        ),
       ])
     }
   })
