@@ -194,7 +194,7 @@ WHERE f.flow_id = ? AND f.kind = 'job' ON CONFLICT DO NOTHING`
 
 /** Jobs that were put back, for those of their batches and flows that still wait: each has an edge left. Ids. */
 export const AWAIT_REQUEUED = `INSERT INTO oncue_deps (job_id, parent_id, policy, checked)
-SELECT DISTINCT w.job_id, f.job_id, (SELECT d.policy FROM oncue_deps d WHERE d.job_id = w.job_id LIMIT 1), 1
+SELECT w.job_id, f.job_id, (SELECT d.policy FROM oncue_deps d WHERE d.job_id = w.job_id LIMIT 1), 1
 FROM json_each(?) i CROSS JOIN oncue_flow_places f ON f.job_id = i.value AND f.kind IN ('job', 'node')
 CROSS JOIN oncue_flow_places w ON w.flow_id = f.flow_id AND w.after IS NOT NULL
   AND (f.kind = 'job' OR f.place IN (SELECT value FROM json_each(w.after)))
