@@ -1,6 +1,6 @@
 import { until } from '@oncue/testing'
 import type { Page } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { closeBrowser, enter, seriousFindings } from './harness.ts'
 import { startWorld, type World } from './world.ts'
 
@@ -37,6 +37,19 @@ const status = (page: Page, text: string) => page.getByRole('status').getByText(
 const rows = (page: Page) => page.getByRole('table', { name: 'Jobs' }).getByRole('link')
 const scrolledTo = (page: Page) => page.getByTestId('job-list').evaluate((list) => list.scrollTop)
 const paramsOf = (page: Page) => Object.fromEntries(new URL(page.url()).searchParams)
+
+it('a low window has every entry of the rail in sight', async () => {
+  // With a badge above them.
+  const production = await startWorld({ ONCUE_ENVIRONMENT: 'production' })
+  onTestFinished(() => production.close())
+  const { page } = await enter(production, '/database', { viewport: { width: 1024, height: 768 } })
+  const below = await page.getByRole('link', { name: 'Database', exact: true }).evaluate((link) => {
+    let list = link.parentElement
+    while (list && getComputedStyle(list).overflowY !== 'auto') list = list.parentElement
+    return link.getBoundingClientRect().bottom - (list?.getBoundingClientRect().bottom ?? 0)
+  })
+  expect(below).toBeLessThanOrEqual(0)
+})
 
 describe('desk at 1440', () => {
   it('sorts, filters and previews jobs in a table, and finds its place again', async () => {

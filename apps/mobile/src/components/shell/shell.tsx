@@ -247,7 +247,7 @@ const styles = StyleSheet.create({
     paddingHorizontal: space.m,
     borderRadius: radius.m,
   },
-  low: { minHeight: 40 },
+  low: { minHeight: 36 },
   count: {
     minWidth: 20,
     borderRadius: radius.full,
