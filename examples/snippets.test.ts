@@ -61,6 +61,14 @@ describe('the snippets of the documents', () => {
     expect(excerpts.length).toBeLessThanOrEqual(2)
   })
 
+  test('of the README and the guides import what a project installs: oncue, and the API to start one', () => {
+    const guides = blocks.filter(({ document }) => !/^(apps|packages)\//.test(document))
+    const packages = guides.flatMap(({ code }) =>
+      [...code.matchAll(/from '(@oncue\/[\w-]+)/g)].map(([, name = '']) => name),
+    )
+    expect([...new Set(packages)]).toEqual(['@oncue/api'])
+  })
+
   test(
     'compile',
     async () => {

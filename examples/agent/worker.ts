@@ -2,8 +2,7 @@
  * A worker process for the agent, to be killed: `node examples/agent/worker.ts <database url> <file of calls> [turn]`. At that
  * turn the model thinks for ever.
  */
-import { openStore } from '@oncue/db'
-import { createLogger, startWorker } from '@oncue/worker'
+import { createLogger, openStore, startWorker } from 'oncue'
 import { type Model, model } from './model.ts'
 import { Shop } from './shop.ts'
 import { createWorkers } from './workers.ts'

@@ -1,4 +1,4 @@
-import { defineWorkers, type JobContext, type Workers } from '@oncue/core'
+import { defineWorkers, type JobContext, type Workers } from 'oncue'
 import { z } from 'zod'
 import { jobs } from './jobs.ts'
 import type { Model, Turn } from './model.ts'

@@ -1,5 +1,5 @@
 // What the workers of compose.yaml run, until you mount your own.
-import { defineJobs, defineWorkers, job } from '@oncue/core'
+import { defineJobs, defineWorkers, job } from 'oncue'
 import { z } from 'zod'
 
 export const jobs = defineJobs({

@@ -1,4 +1,4 @@
-import { defineJobs, job } from '@oncue/core'
+import { defineJobs, job } from 'oncue'
 import { z } from 'zod'
 
 export const ZONE = 'Europe/Berlin'

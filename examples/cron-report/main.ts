@@ -1,7 +1,6 @@
 /** Writes a report every morning, until Ctrl-C: `node examples/cron-report/main.ts [database url] [folder]`. */
 import { once } from 'node:events'
-import { openStore } from '@oncue/db'
-import { silentLogger, startWorker } from '@oncue/worker'
+import { openStore, silentLogger, startWorker } from 'oncue'
 import { createWorkers } from './workers.ts'
 
 const [url = ':memory:', folder = './reports'] = process.argv.slice(2)

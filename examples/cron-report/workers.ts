@@ -1,6 +1,6 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { defineWorkers, type Workers } from '@oncue/core'
+import { defineWorkers, type Workers } from 'oncue'
 import { jobs, ZONE } from './jobs.ts'
 
 export interface Sale {

@@ -1,7 +1,6 @@
-import { openStore, type Store } from '@oncue/db'
 import type { TestDatabase } from '@oncue/db/testing'
 import { eventually } from '@oncue/testing'
-import { silentLogger } from '@oncue/worker'
+import { openStore, type Store, silentLogger } from 'oncue'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { DATABASES } from '../programs.ts'
 import { playThePast, startDemo } from './demo.ts'

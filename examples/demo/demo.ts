@@ -1,12 +1,13 @@
-import { openStore, type Store } from '@oncue/db'
 import {
   type Logger,
   type MaintenanceOptions,
+  openStore,
   type RunningWorker,
+  type Store,
   silentLogger,
   startWorker,
   type WorkerOptions,
-} from '@oncue/worker'
+} from 'oncue'
 import { readLoad } from '../../apps/api/src/health/facts.ts'
 import { sampleGauges } from '../../apps/api/src/health/gauge-samples.ts'
 import { fastForward, type Pace, realTime } from './pace.ts'

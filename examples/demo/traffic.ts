@@ -1,4 +1,4 @@
-import { createQueue, type Queue, type Store } from '@oncue/db'
+import { createQueue, type Queue, type Store } from 'oncue'
 import { jobs } from './jobs.ts'
 import type { Pace } from './pace.ts'
 

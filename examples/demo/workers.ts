@@ -1,4 +1,4 @@
-import { defineWorkers, type JobId, type Workers } from '@oncue/core'
+import { defineWorkers, type JobId, type Workers } from 'oncue'
 import { jobs, schedules } from './jobs.ts'
 import type { Services } from './services.ts'
 

@@ -1,7 +1,6 @@
-import { createQueue, openStore, type Store } from '@oncue/db'
 import type { TestDatabase } from '@oncue/db/testing'
 import { eventually } from '@oncue/testing'
-import { silentLogger, startWorker } from '@oncue/worker'
+import { createQueue, openStore, type Store, silentLogger, startWorker } from 'oncue'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { DATABASES, run } from '../programs.ts'
 import { jobs } from './jobs.ts'

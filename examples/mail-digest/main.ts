@@ -1,6 +1,5 @@
 /** Sends a digest to every user: `node examples/mail-digest/main.ts [database url]`. */
-import { createQueue, openStore } from '@oncue/db'
-import { silentLogger, startWorker } from '@oncue/worker'
+import { createQueue, openStore, silentLogger, startWorker } from 'oncue'
 import { jobs } from './jobs.ts'
 import { createWorkers } from './workers.ts'
 

@@ -1,4 +1,4 @@
-import { Cancel, defineWorkers, type Workers } from '@oncue/core'
+import { Cancel, defineWorkers, type Workers } from 'oncue'
 import { jobs } from './jobs.ts'
 
 export interface Mail {

@@ -2,9 +2,8 @@
  * Sells two things, one of which is paid for: `node examples/payment-check/main.ts postgres://…`. The database
  * needs the tables of `migrations/`.
  */
-import { createQueue, openStore } from '@oncue/db'
-import { silentLogger, startWorker } from '@oncue/worker'
 import { PrismaPg } from '@prisma/adapter-pg'
+import { createQueue, openStore, silentLogger, startWorker } from 'oncue'
 import { PrismaClient } from './generated/client.ts'
 import { jobs } from './jobs.ts'
 import { Shop } from './shop.ts'

@@ -1,5 +1,4 @@
-import type { JobStatus } from '@oncue/core'
-import type { Queue, Store } from '@oncue/db'
+import type { JobStatus, Queue, Store } from 'oncue'
 import type { Order, PrismaClient } from './generated/client.ts'
 import type { jobs } from './jobs.ts'
 

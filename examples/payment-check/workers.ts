@@ -1,4 +1,4 @@
-import { defineWorkers, type Workers } from '@oncue/core'
+import { defineWorkers, type Workers } from 'oncue'
 import { jobs } from './jobs.ts'
 import type { Shop } from './shop.ts'
 

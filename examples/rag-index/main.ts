@@ -1,6 +1,5 @@
 /** Indexes a text and asks it something: `node examples/rag-index/main.ts [database url]`. */
-import { createQueue, openStore } from '@oncue/db'
-import { silentLogger, startWorker } from '@oncue/worker'
+import { createQueue, openStore, silentLogger, startWorker } from 'oncue'
 import { jobs } from './jobs.ts'
 import { embed, Library } from './library.ts'
 import { createWorkers } from './workers.ts'

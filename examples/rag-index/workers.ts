@@ -1,4 +1,4 @@
-import { defineWorkers, type JobId, PermanentError, type Workers } from '@oncue/core'
+import { defineWorkers, type JobId, PermanentError, type Workers } from 'oncue'
 import { jobs } from './jobs.ts'
 import { type embed, type Library, split } from './library.ts'
 

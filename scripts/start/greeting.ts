@@ -47,7 +47,7 @@ ${newToken ? `  export ONCUE_TOKEN=${newToken}\n` : ''}  curl ${url}/api/jobs/en
 
 const program = ({ url }: Facts) => `or from TypeScript, in a file below examples/:
 
-  import { createClient } from '@oncue/sdk'
+  import { createClient } from 'oncue/client'
 
   const oncue = createClient({ url: '${url}', token: process.env.ONCUE_TOKEN })
   const id = await oncue.jobs.enqueue('mail_digest', { userId: '123' })
