@@ -12,6 +12,7 @@ const CHECKED: Readonly<Record<string, string>> = {
   sh: 'its commands and options exist, its requests are made: commands.test.ts',
   '': 'a tree: its paths exist, below',
   json: 'an error of the API: as the table of errors has it, below',
+  'json config': 'what an editor starts: a command of the same page, below',
 }
 
 /** Blocks of other kinds: where they are checked, or why they are not. */
@@ -92,5 +93,15 @@ test.each(blocks.filter(({ info }) => info === 'json'))(
   (block) => {
     const { error } = JSON.parse(block.code) as { error: { code: keyof typeof ERRORS; hint: string } }
     expect(ERRORS[error.code]?.hint).toBe(error.hint)
+  },
+)
+
+test.each(blocks.filter(({ info }) => info === 'json config'))(
+  '$document:$line starts a command of the page',
+  ({ document, code }) => {
+    const { mcpServers } = JSON.parse(code) as { mcpServers: { oncue: { command: string; args: string[] } } }
+    const { command, args } = mcpServers.oncue
+    const typed = blocksOf(document).flatMap((block) => (block.info === 'sh' ? block.code.split('\n') : []))
+    expect(typed).toContain([command, ...args].join(' '))
   },
 )

@@ -25,6 +25,7 @@ const retention = text.transform((value, context) => {
 /** All variables that the worker and the commands read, apart from the common ones (`readCommonConfig`). */
 const schema = z.object({
   ONCUE_URL: text,
+  ONCUE_TOKEN: text,
   ONCUE_IMPORT: list,
   ONCUE_SERVICE: text.pipe(serviceSchema.optional()),
   ONCUE_VERSION: text.pipe(versionSchema.optional()),
@@ -54,6 +55,8 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env, cwd = process.c
     ...readCommonConfig(env, cwd),
     /** URL of the API, for links and QR codes. */
     serverUrl: values.ONCUE_URL,
+    /** For the API, where a command calls it. */
+    token: values.ONCUE_TOKEN,
     imports: values.ONCUE_IMPORT ?? [],
     /** The service that this worker belongs to. */
     service: values.ONCUE_SERVICE,

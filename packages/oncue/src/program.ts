@@ -11,6 +11,7 @@ import { addEnqueue } from './enqueue.ts'
 import { addFailures } from './failures.ts'
 import { addInit } from './init.ts'
 import { addList } from './list.ts'
+import { addMcp } from './mcp/command.ts'
 import { addPair } from './pair.ts'
 import { addQuestions } from './questions.ts'
 import { addQueues } from './queues.ts'
@@ -37,6 +38,7 @@ const GROUPS: Readonly<Record<string, readonly ((program: Command) => unknown)[]
     (program) => declareWorker(program.command('worker')),
     (program) => declareApi(program.command('api')),
     addDev,
+    addMcp,
   ],
   'Inspect:': [addList, addShow, addTree, addFailures, addStats, addWorkers, addTop, addDoctor, addCheck],
   'Manage:': [addEnqueue, addSignal, addQuestions, addActions, addBulk, addQueues, addSchedules],

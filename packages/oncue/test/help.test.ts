@@ -59,10 +59,10 @@ describe.each(pathsOf(createOncue()).map((path) => [path.join(' '), path] as con
     expect(stdout.split('\n').filter((line) => /^ {2}(--\w[\w-]*( <\S+>)?|[a-z]+)$/.test(line))).toEqual([])
   })
 
-  test('has the options of all commands', async () => {
+  test('has the options of all commands; those of a database, if it opens one', async () => {
     const { stdout } = await call(...path, '--help')
     const isGroup = /^Commands:$/m.test(stdout)
-    for (const option of isGroup ? [] : ['--url <url>', '--schema <name>', '--json'])
-      expect(stdout).toContain(`  ${option}`)
+    const ofDatabases = name === 'mcp' ? [] : ['--url <url>', '--schema <name>']
+    for (const option of isGroup ? [] : [...ofDatabases, '--json']) expect(stdout).toContain(`  ${option}`)
   })
 })

@@ -102,8 +102,10 @@ export function addCommonOptions(command: Command, defaultUrl?: string): Command
       '--schema <name>',
       'which of several installations in the database: a schema on Postgres, a prefix on SQLite  (default: ONCUE_SCHEMA, or oncue)',
     )
-    .option('--json', 'print JSON, including errors')
+    .option(...JSON_OPTION)
 }
+
+const JSON_OPTION = ['--json', 'print JSON, including errors'] as const
 
 /** Shows how a command is typed, by the name of the program that it is part of. */
 export function addExamples(command: Command, examples: readonly string[]): Command {
@@ -122,25 +124,58 @@ export function implement<Options, Config extends CommonConfig>(
   implementation: Implementation<Options, Config>,
 ): Command {
   const { examples, readConfig, run, defaultUrl, saysDatabase = true } = implementation
-  return addExamples(addCommonOptions(command, defaultUrl), examples).action(async () => {
+  addExamples(addCommonOptions(command, defaultUrl), examples)
+  return perform<Options & CommonOptions, Config>(command, readConfig, (call) => {
+    const { options, config, note } = call
+    const { url, schema, shown } = chooseDatabase({
+      typed: options.url,
+      configured: config.databaseUrl,
+      nodeEnv: config.nodeEnv,
+      callerFolder: config.callerFolder,
+      schema: options.schema ?? config.schema,
+      defaultUrl,
+    })
+    // Before anything is done, so that an unset variable does not silently act on another database.
+    if (saysDatabase) note(`database: ${plain(shown)}`)
+    return run({ ...call, url, schema, database: shown })
+  })
+}
+
+/** A call of a command that opens no database. */
+export type RemoteCall<Options = object, Config = CommonConfig> = Omit<
+  Call<Options, Config>,
+  'url' | 'schema' | 'database'
+>
+
+/** The same for a command that opens no database. */
+export function implementRemote<Options, Config extends CommonConfig>(
+  command: Command,
+  {
+    examples,
+    readConfig,
+    run,
+  }: Pick<Implementation<Options, Config>, 'examples' | 'readConfig'> & {
+    readonly run: (call: RemoteCall<Options, Config>) => Promise<Output | undefined>
+  },
+): Command {
+  addExamples(command.option(...JSON_OPTION), examples)
+  return perform<Options & CommonOptions, Config>(command, readConfig, run)
+}
+
+function perform<Options extends { readonly json?: true }, Config extends CommonConfig>(
+  command: Command,
+  readConfig: () => Config,
+  run: (call: RemoteCall<Options, Config>) => Promise<Output | undefined>,
+): Command {
+  return command.action(async () => {
     const { writeOut = () => {}, writeErr = () => {} } = command.configureOutput()
-    const options = command.optsWithGlobals<Options & CommonOptions>()
+    const options = command.optsWithGlobals<Options>()
     let config: Config | undefined
     try {
       config = readConfig()
-      const { url, schema, shown } = chooseDatabase({
-        typed: options.url,
-        configured: config.databaseUrl,
-        nodeEnv: config.nodeEnv,
-        callerFolder: config.callerFolder,
-        schema: options.schema ?? config.schema,
-        defaultUrl,
-      })
       const note = (text: string) => writeErr(`${text}\n`)
-      // Before anything is done, so that an unset variable does not silently act on another database.
-      if (saysDatabase) note(`database: ${plain(shown)}`)
       const { processedArgs: args } = command
-      const output = await run({ config, options, args, url, schema, database: shown, note })
+      const output = await run({ config, options, args, note })
       if (output) writeOut(`${options.json ? JSON.stringify(output.json) : output.text}\n`)
       if (output?.exit) throw new Exit(output.exit)
     } catch (cause) {

@@ -9,8 +9,10 @@ export {
   EXIT,
   exitCodeOf,
   implement,
+  implementRemote,
   type Output,
   plain,
+  type RemoteCall,
   runProgram,
 } from './command.ts'
 export { declareMigrate } from './migrate.ts'
