@@ -4,6 +4,7 @@ import { readCommonConfig } from '@oncue/db'
 import { list, logLevel, readEnvironment, text, whole, wrongSetting } from '@oncue/db/environment'
 import { parseDuration } from '@oncue/runtime'
 import { z } from 'zod'
+import { LEAST_CONNECTIONS } from './connections.ts'
 import { serviceSchema, versionSchema } from './service.ts'
 
 const DURATION = '500ms, 30s, 5m, 2h, 7d, or milliseconds'
@@ -31,6 +32,7 @@ const schema = z.object({
   ONCUE_VERSION: text.pipe(versionSchema.optional()),
   ONCUE_QUEUES: list,
   ONCUE_CONCURRENCY: whole(1, 1_000),
+  ONCUE_CONNECTIONS: whole(LEAST_CONNECTIONS, 1_000),
   ONCUE_POLL_INTERVAL: duration,
   ONCUE_LEASE: duration,
   ONCUE_GRACE: duration,
@@ -64,6 +66,8 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env, cwd = process.c
     version: values.ONCUE_VERSION,
     queues: values.ONCUE_QUEUES,
     concurrency: values.ONCUE_CONCURRENCY ?? DEFAULTS.concurrency,
+    /** Postgres: the most connections that the worker may hold. */
+    connections: values.ONCUE_CONNECTIONS,
     pollMs: values.ONCUE_POLL_INTERVAL ?? DEFAULTS.pollMs,
     leaseMs: values.ONCUE_LEASE ?? DEFAULTS.leaseMs,
     graceMs: values.ONCUE_GRACE ?? 30_000,

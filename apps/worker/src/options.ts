@@ -73,7 +73,10 @@ export interface WorkerOptions {
   readonly log?: Logger | undefined
   /** Pruning, statistics and schedules: one worker at a time does them. false: never this one. */
   readonly maintenance?: false | MaintenanceOptions | undefined
-  /** 'inline' sends heartbeats from the main thread: for tests with their own clock, and many workers in one process. */
+  /**
+   * 'inline' sends heartbeats from the main thread: for few connections, tests with their own clock, and many workers in
+   * one process.
+   */
   readonly lease?: 'thread' | 'inline' | undefined
   /** For tests: replaces the clock and chance of this worker. Needs `lease: 'inline'`: a thread has its own. */
   readonly runtime?: Runtime | undefined

@@ -67,6 +67,7 @@ describe('the environment', () => {
   test.each([
     ['ONCUE_CONCURRENCY', 'ten', 'must be a whole number from 1 to 1000'],
     ['ONCUE_CONCURRENCY', '0', 'must be a whole number from 1 to 1000'],
+    ['ONCUE_CONNECTIONS', '2', 'must be a whole number from 3 to 1000'],
     ['ONCUE_POLL_INTERVAL', '1 fortnight', 'must be a duration'],
     ['ONCUE_RETRY_MAX', '-1', 'must be a whole number from 0 to 1000'],
     ['ONCUE_RETRY_STRATEGY', 'hope', 'ONCUE_RETRY_STRATEGY'],

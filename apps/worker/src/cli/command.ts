@@ -3,6 +3,7 @@ import { splitList } from '@oncue/db/environment'
 import type { Command } from 'commander'
 import type { z } from 'zod'
 import { type Config, readConfig } from '../config.ts'
+import { LEAST_CONNECTIONS } from '../connections.ts'
 import type { loadModules } from '../run/modules.ts'
 import { serviceSchema, versionSchema } from '../service.ts'
 
@@ -17,6 +18,7 @@ export interface WorkerCommandOptions {
   readonly queues?: string[]
   readonly concurrency?: number
   readonly once?: true
+  readonly connections?: number
   readonly poll?: number
   readonly lease?: number
   readonly grace?: number
@@ -75,6 +77,11 @@ export function declareWorker(command: Command): Command {
       '--concurrency <number>',
       'how many jobs to run at once, 10  [ONCUE_CONCURRENCY]',
       toWhole(1, 1_000),
+    )
+    .option(
+      '--connections <number>',
+      'Postgres: how many connections to hold at most, 14  [ONCUE_CONNECTIONS]',
+      toWhole(LEAST_CONNECTIONS, 1_000),
     )
     .option('--once', 'run all due jobs, then stop; exit code 3 if a run failed')
     .option('--poll <time>', 'how often to poll without a wake-up, 1s  [ONCUE_POLL_INTERVAL]', toDuration)

@@ -1,9 +1,10 @@
 import { once } from 'node:events'
 import { OncueError } from '@oncue/core'
-import { openStore, type Store } from '@oncue/db'
+import { dialectOf, openStore, type Store } from '@oncue/db'
 import { EXIT } from '@oncue/db/cli'
 import { createLogger } from '@oncue/logger'
 import { abortable, type Logger, type SlowService, startAll, toService, withTimeout } from '@oncue/runtime'
+import { shareConnections } from '../connections.ts'
 import { createMetrics, type Metrics, serveMetrics } from '../observability/metrics.ts'
 import { tracing } from '../observability/tracing.ts'
 import { setUpModules, toOnFailed } from '../run/module-hooks.ts'
@@ -14,10 +15,12 @@ import { createGuard } from './guard.ts'
 
 export async function runWorker(call: WorkerCall): Promise<undefined> {
   const { config, options, url, schema } = call
+  const { poolSize } = connectionsOf(call)
   const log = createLogger({ level: config.logLevel, ...(options.json && { pretty: false }) })
   const code = await runModules(call, log, async (signal) => {
     const store = await openStore(url, {
       schema,
+      poolSize,
       signal,
       onNewer: (newer) =>
         log.warn({ newer }, 'the database was migrated by a newer version of Oncue; finish the upgrade'),
@@ -83,6 +86,7 @@ export async function runModules(
           concurrency: options.concurrency ?? config.concurrency,
           pollMs: options.poll ?? config.pollMs,
           leaseMs: options.lease ?? config.leaseMs,
+          lease: connectionsOf(call).lease,
           graceMs,
           retry: config.retry,
           use: [guard.watchJobs(), tracing, ...(metrics ? [metrics.middleware] : []), ...modules.middleware],
@@ -128,6 +132,9 @@ function responsive(open: Parameters<typeof toService>[0]): SlowService {
   const { start, stop } = toService(open, END_MS)
   return { start, stop: () => withTimeout(stop(), END_MS, () => undefined) }
 }
+
+const connectionsOf = ({ url, config, options }: WorkerCall) =>
+  dialectOf(url) === 'postgres' ? shareConnections(options.connections ?? config.connections) : {}
 
 /** Paths on the command line start at the caller's folder, those in variables at that of the process. */
 function loadModulesOf({ config, options }: WorkerCall): Promise<LoadedModules> {
