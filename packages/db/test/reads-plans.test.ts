@@ -9,6 +9,7 @@ import { glanceStatement } from '../src/portable/reads/jobs.ts'
 import { countStatement, idsStatement, list, matching, pageStatement } from '../src/portable/reads/list.ts'
 import { entriesStatement, type MetaEntry } from '../src/portable/reads/meta.ts'
 import { levelsStatement } from '../src/portable/reads/ready.ts'
+import { windowsOf } from '../src/portable/reads/search.ts'
 import { sourcesOf } from '../src/portable/reads/sources.ts'
 import {
   childrenOfStatement,
@@ -164,6 +165,48 @@ describe.each([0, 100, 20_000])('the plans of reads on Postgres with %i jobs and
     expect(walks.map((node) => node['Index Cond'])).toEqual([
       expect.stringMatching(/topic = .*hashtext\(queue\) >> 24.* = /),
     ])
+  })
+
+  describe('beside queues that share their byte in the index with a large one', () => {
+    /** Counted as if they had jobs; the walk of each would pass over all that are there. */
+    let crowded: string[]
+
+    beforeEach(async () => {
+      const rows = await client.query({
+        text: `insert into oncue.totals (queue, topic, completed, failed, cancelled, runs, run_ms)
+          select q, t, case q when 'default' then 1000000 else 1 end, 0, 0, 0, 0
+          from (select 'default' union all (select 'tenant-' || n from generate_series(1, 5000) n
+            where hashtext('tenant-' || n) >> 24 = hashtext('default') >> 24 limit 9)) queues(q),
+            (select 'topic-' || n from generate_series(0, 6) n) topics(t) returning queue`,
+        values: [],
+      })
+      crowded = [...new Set(rows.map(([queue]) => String(queue)))].filter((queue) => queue !== 'default')
+    })
+
+    const passedOver = async ({ text, values }: Fragment) => {
+      const statement = { text: `explain (analyze, format json) ${text}`, values }
+      const [row] = await sql.walk<{ 'QUERY PLAN': [{ Plan: Plan }] }>(statement)
+      const walks = nodesOf(row?.['QUERY PLAN'][0].Plan ?? expect.unreachable()).filter(
+        (node) => node['Index Name'] === 'history_completed',
+      )
+      expect(walks).toHaveLength(1)
+      return walks[0]?.['Rows Removed by Filter'] ?? 0
+    }
+
+    test('a list of all queues passes over no job', async () => {
+      expect(crowded).toHaveLength(9)
+      for (const statement of selectionsOf('postgres', { filter: {} }).slice(0, -1))
+        expect(await passedOver(statement)).toBe(0)
+    })
+
+    test('a list of one of them is searched window by window', async () => {
+      const windowsFor = (queue: string) => windowsOf(sql, { queue }, 'desc', null, 100)
+      expect(await windowsFor(crowded[0] ?? '')).not.toBeNull()
+      expect(await windowsFor('default')).toBeNull()
+      expect(await windowsFor('unknown')).toBeNull()
+      const { items, total, nextCursor } = await list(sql, { queue: crowded[0] }, {}, { searchMs: MINUTE })
+      expect({ items, total, nextCursor }).toEqual({ items: [], total: 7, nextCursor: null })
+    })
   })
 
   test('a list by fingerprint finds live jobs in the index of those whose last run failed with it', async () => {
@@ -537,6 +580,7 @@ type Plan = {
   readonly 'Index Name'?: string
   readonly 'Index Cond'?: string
   readonly 'Actual Rows'?: number
+  readonly 'Rows Removed by Filter'?: number
   readonly Plans?: readonly Plan[]
 }
 

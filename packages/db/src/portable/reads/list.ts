@@ -56,7 +56,12 @@ export async function list(
 
   const filter = await dated(sql, given)
   const way = await byMeta(sql, filter, lookUpTo)
-  const wanted = { filter, direction, way, windowsFrom: windowsOf(sql, filter, direction, way, lookUpTo) }
+  const wanted = {
+    filter,
+    direction,
+    way,
+    windowsFrom: await windowsOf(sql, filter, direction, way, lookUpTo),
+  }
   const [{ rows, rest }, counted] = await Promise.all([
     rowsOf(sql, wanted, { after, limit, offset }, searchMs),
     countedTotal(sql, given),

@@ -2,8 +2,9 @@ import { LIMITS } from '@oncue/core'
 import type { Runtime } from '@oncue/runtime'
 import type { JobFilter } from '../../store.ts'
 import { q, raw, type Sql, timeOf, withCtes } from '../sql.ts'
+import { counted, inQueueAndTopic } from './counts.ts'
 import type { Direction, ListPosition } from './cursor.ts'
-import { narrowPrefix, withoutTexts } from './filter.ts'
+import { mayHaveEnded, narrowPrefix, withoutTexts } from './filter.ts'
 import { entriesStatement, type MetaEntry, momentOf } from './meta.ts'
 import { sourcesOf } from './sources.ts'
 
@@ -16,14 +17,20 @@ export type Wanted = {
   readonly windowsFrom: ((start: ListPosition | undefined) => AsyncGenerator<Window>) | null
 }
 
-export function windowsOf(
+export async function windowsOf(
   sql: Sql,
   filter: JobFilter,
   direction: Direction,
   way: ByMeta | null,
   lookUpTo: number,
-): Wanted['windowsFrom'] {
-  if (!way) return isSearch(filter) ? (start) => windows(sql, filter, direction, start) : null
+): Promise<Wanted['windowsFrom']> {
+  if (!way) {
+    const isHidden = await isAmongOthers(sql, filter)
+    if (!isSearch(filter) && !isHidden) return null
+    const { meta, idPrefix, queue, ...others } = withoutTexts(filter)
+    const indexed = isHidden ? others : { ...others, queue }
+    return (start) => windows(sql, filter, indexed, direction, start)
+  }
   if (way.isAll || (way.isFew && !filter.payloadText)) return null
   return (start) => windowsAlong(sql, way.entry, { filter, direction }, start, Math.ceil(lookUpTo / 2))
 }
@@ -73,6 +80,25 @@ function isSearch({ meta, payloadText, errorText, idPrefix, idSuffix }: JobFilte
   return [meta && Object.keys(meta).length, payloadText, errorText, idPrefix, idSuffix].some(Boolean)
 }
 
+/** More completed jobs of other queues than this are passed over window by window. */
+const MOST_OF_OTHERS = 20_000
+
+/**
+ * Whether the walk of a queue meets many jobs of others. On Postgres its index has one byte of the queue (see its
+ * migration), so a queue of ten jobs may have to be found among the millions of another.
+ */
+async function isAmongOthers(sql: Sql, filter: JobFilter): Promise<boolean> {
+  const { queue, topic, fingerprint, idPrefix } = filter
+  if (sql.dialect === 'sqlite' || queue === undefined || !mayHaveEnded(filter, 'completed')) return false
+  if (fingerprint !== undefined || (idPrefix && narrowPrefix(idPrefix))) return false
+  const own = q`select topic from ${counted(inQueueAndTopic({ queue, topic }))} own`
+  const others = q`queue <> ${queue} and hashtext(queue) >> 24 = hashtext(${queue}) >> 24 and topic in (${own})`
+  const [row] = await sql.walk<{ n: number }>(
+    q`select cast(coalesce(sum(completed), 0) as bigint) as n from ${counted(others)} others`,
+  )
+  return (row?.n ?? 0) > MOST_OF_OTHERS
+}
+
 /**
  * Cuts a search into windows of time, each twice as long as the one before. Searched in one piece, each topic
  * would be walked until it had a full page by itself, which for a rare value is to its very end, and the search
@@ -81,10 +107,10 @@ function isSearch({ meta, payloadText, errorText, idPrefix, idSuffix }: JobFilte
 async function* windows(
   sql: Sql,
   filter: JobFilter,
+  indexed: JobFilter,
   direction: Direction,
   after: ListPosition | undefined,
 ): AsyncGenerator<Window> {
-  const { meta, idPrefix, ...indexed } = withoutTexts(filter)
   const isDown = direction === 'desc'
   const first = await firstPositions(sql, indexed, direction, after, FIRST_WINDOW)
   const newest = (filter.createdTo ?? (isDown && after ? after.created : await sql.now())).getTime()

@@ -118,14 +118,20 @@ class Builder {
 
   completed(): void {
     if (!mayHaveEnded(this.#filter, 'completed')) return
-    const only = raw(`x.status = 'completed'`)
-    const place = raw('x.topic = o.topic and x.queue = o.queue')
-    // The index has one byte of the queue (see its migration). Rows of other queues with the same byte are filtered
-    // out.
-    const byte = raw(this.#dialect === 'postgres' ? `${byteOf('x.queue')} = ${byteOf('o.queue')}` : '1 = 1')
-    const where = all([only, place, byte, ...this.#finished])
-    const scan = { table: 'history', index: 'history_completed', where } as const
-    this.#add(0, this.#walk(everCounted(this.#filter), scan, ['topic', 'queue', 'status']))
+    const places = everCounted(this.#filter)
+    const walk = (outer: Fragment, place: string) => {
+      const where = all([raw(`x.status = 'completed' and x.topic = o.topic and ${place}`), ...this.#finished])
+      const scan = { table: 'history', index: 'history_completed', where } as const
+      this.#add(0, this.#walk(outer, scan, ['topic', 'queue', 'status']))
+    }
+    if (this.#dialect === 'sqlite') {
+      walk(places, 'x.queue = o.queue')
+      return
+    }
+    // The index has one byte of the queue (see its migration), and queues that share a byte share a walk: one for each
+    // would pass over the jobs of the others.
+    const outer = q`(select distinct topic, ${raw(byteOf('queue'))} as byte from ${places} p)`
+    walk(outer, `${byteOf('x.queue')} = o.byte`)
   }
 
   /**
