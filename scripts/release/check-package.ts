@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { existsSync, readdirSync } from 'node:fs'
+import { existsSync, globSync, readFileSync } from 'node:fs'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { isBuiltin } from 'node:module'
 import { tmpdir } from 'node:os'
@@ -23,7 +23,7 @@ export async function findProblems(packed: Packed): Promise<string[]> {
       ...checkFiles(packed),
       ...(await checkCommands(packed, scratch)),
       ...(await checkImports(packed, scratch)),
-      ...checkMigrations(packed),
+      ...(await checkMigrations(packed, scratch)),
       ...(await checkByTools(packed)),
     ]
   } finally {
@@ -102,18 +102,13 @@ function specifiersIn(text: string): string[] {
     .filter((specifier) => !/^[./]/.test(specifier))
 }
 
-/** The package has a copy of them, which must be up to date. */
-function checkMigrations({ home, files }: Packed): string[] {
+/** The package has their texts, which must be up to date. */
+async function checkMigrations({ home }: Packed, folder: string): Promise<string[]> {
   if (!home.endsWith('packages/db')) return []
-  const packed = files.filter((file) => file.startsWith('migrations/'))
-  const written = ['postgres', 'sqlite'].flatMap((dialect) =>
-    readdirSync(join(ROOT, 'prisma', dialect, 'migrations')).flatMap((name) =>
-      ['migration.sql', 'down.sql'].map((file) => `migrations/${dialect}/${name}/${file}`),
-    ),
-  )
-  written.push('migrations/postgres/functions.sql')
-  const odd = [...written, ...packed].find((file) => !written.includes(file) || !packed.includes(file))
-  return odd ? [`${odd} is not in both, prisma/ and the package: build it again`] : []
+  const text = await readFile(join(folder, 'dist/migrate/sources.js'), 'utf8').catch(() => '')
+  const files = globSync('prisma/{postgres,sqlite}/{migrations/*/*,functions}.sql', { cwd: ROOT })
+  const isPacked = (file: string) => text.includes(JSON.stringify(readFileSync(join(ROOT, file), 'utf8')))
+  return files.flatMap((file) => (isPacked(file) ? [] : [`${file} is not in the package: build it again`]))
 }
 
 /** The SDK runs everywhere; all others are modules for Node. */

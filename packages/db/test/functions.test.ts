@@ -6,7 +6,7 @@ import pg from 'pg'
 import { afterEach, beforeEach, describe, expect, inject, onTestFinished, test } from 'vitest'
 import { buildFunctions, readSources, renderConstant } from '../../../prisma/functions.ts'
 import { diagnose } from '../src/diagnose.ts'
-import { migrationsFolder, readMigrations } from '../src/migrate/files.ts'
+import { readMigrations } from '../src/migrate/files.ts'
 import type { FunctionSet } from '../src/migrate/functions.ts'
 import {
   assertMigrated,
@@ -15,6 +15,7 @@ import {
   removeFunctions,
   rollback,
 } from '../src/migrate/migrate.ts'
+import { migrationsFolder } from '../src/migrate/sources.ts'
 import { openStore } from '../src/open.ts'
 import { FUNCTION_SET } from '../src/postgres/function-set.ts'
 import { fn } from '../src/postgres/sql.ts'

@@ -12,7 +12,7 @@ import pg from 'pg'
 import { afterEach, beforeEach, describe, expect, inject, onTestFinished, test, vi } from 'vitest'
 import { openControl } from '../src/control/index.ts'
 import { diagnose } from '../src/diagnose.ts'
-import { migrationsFolder, readMigrations } from '../src/migrate/files.ts'
+import { readMigrations } from '../src/migrate/files.ts'
 import {
   assertMigrated,
   migrate,
@@ -20,6 +20,7 @@ import {
   previewRollback,
   rollback,
 } from '../src/migrate/migrate.ts'
+import { migrationsFolder } from '../src/migrate/sources.ts'
 import { openStore } from '../src/open.ts'
 import { FUNCTION_SET } from '../src/postgres/function-set.ts'
 import { loadDriver } from '../src/sqlite/driver.ts'

@@ -1,15 +1,16 @@
 import { createHash } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
-import { OncueError } from '@oncue/core'
-import type { DialectName } from '../url.ts'
 
-export interface Migration {
+/** The texts of a migration. */
+export interface MigrationFiles {
   name: string
   up: string
   /** Null when there is no down.sql; a test makes sure that each of ours has one. */
   down: string | null
+}
+
+export interface Migration extends MigrationFiles {
   checksum: string
   /**
    * The migration that code must know to work with a database that has this one: the name behind `-- needs:`
@@ -20,40 +21,33 @@ export interface Migration {
 
 const NEEDS = /^-- needs: (\S+)$/m
 
-/**
- * In the repository the migrations are read from their sources; the published package has a copy that
- * its build made. Node runs no `.ts` below node_modules, so the two cannot be confused.
- */
-export function migrationsFolder(dialect: DialectName): string {
-  const fromSource = import.meta.url.endsWith('.ts')
-  const folder = fromSource ? `../../../../prisma/${dialect}/migrations` : `../../migrations/${dialect}`
-  return fileURLToPath(new URL(folder, import.meta.url))
+export function toMigration({ name, up, down }: MigrationFiles): Migration {
+  const checksum = createHash('sha256').update(up).digest('hex')
+  return { name, up, down, checksum, needs: NEEDS.exec(up)?.[1] ?? name }
 }
 
 export async function readMigrations(folder: string): Promise<Migration[]> {
-  const entries = await readdir(folder, { withFileTypes: true }).catch((cause) => {
-    throw new OncueError('MIGRATION_FAILED', `The migrations are missing: ${folder}`, {
-      cause,
-      hint: 'Reinstall @oncue/db; if your code is bundled, exclude @oncue/db from the bundle.',
-    })
-  })
-  // By code unit, so that the order does not depend on the machine's language.
-  const names = entries.flatMap((entry) => (entry.isDirectory() ? [entry.name] : [])).sort()
-  return Promise.all(names.map((name) => readMigration(folder, name)))
+  return (await readMigrationFiles(folder)).map(toMigration)
 }
 
-async function readMigration(folder: string, name: string): Promise<Migration> {
+export async function readMigrationFiles(folder: string): Promise<MigrationFiles[]> {
+  const entries = await readdir(folder, { withFileTypes: true })
+  // By code unit, so that the order does not depend on the machine's language.
+  const names = entries.flatMap((entry) => (entry.isDirectory() ? [entry.name] : [])).sort()
+  return Promise.all(names.map((name) => readFiles(folder, name)))
+}
+
+async function readFiles(folder: string, name: string): Promise<MigrationFiles> {
   const up = await readSql(join(folder, name, 'migration.sql'))
   const down = await readSql(join(folder, name, 'down.sql')).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return null
     throw error
   })
-  const checksum = createHash('sha256').update(up).digest('hex')
-  return { name, up, down, checksum, needs: NEEDS.exec(up)?.[1] ?? name }
+  return { name, up, down }
 }
 
 /** Git on Windows may check files out with CRLF, which must not look like a change. */
-async function readSql(file: string): Promise<string> {
+export async function readSql(file: string): Promise<string> {
   return (await readFile(file, 'utf8')).replaceAll('\r\n', '\n')
 }
 

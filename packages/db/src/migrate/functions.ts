@@ -1,8 +1,6 @@
 import { createHash } from 'node:crypto'
-import { readFile } from 'node:fs/promises'
-import { fileURLToPath } from 'node:url'
-import { OncueError } from '@oncue/core'
 import { DEFAULT_SCHEMA, renameTo } from '../schema.ts'
+import { ownFunctions } from './sources.ts'
 
 /** The Postgres functions of one build. Their names carry the hash, so that sets of several builds live side by side. */
 export interface FunctionSet {
@@ -19,20 +17,8 @@ const CREATED = /^create (?:function|type) oncue\.(\w+)/gm
  */
 const PUBLIC = /^create or replace function oncue\.(\w+)/gm
 
-/** Built by prisma/generate.ts; the published package carries a copy beside its migrations. */
 export async function readFunctions(): Promise<FunctionSet> {
-  const fromSource = import.meta.url.endsWith('.ts')
-  const path = fromSource
-    ? '../../../../prisma/postgres/functions.sql'
-    : '../../migrations/postgres/functions.sql'
-  const file = fileURLToPath(new URL(path, import.meta.url))
-  const sql = await readFile(file, 'utf8').catch((cause) => {
-    throw new OncueError('MIGRATION_FAILED', `The functions are missing: ${file}`, {
-      cause,
-      hint: 'Reinstall @oncue/db; if your code is bundled, exclude @oncue/db from the bundle.',
-    })
-  })
-  return functionSetOf(sql.replaceAll('\r\n', '\n'))
+  return functionSetOf(await ownFunctions())
 }
 
 export function functionSetOf(sql: string): FunctionSet {

@@ -1,14 +1,12 @@
 import { existsSync } from 'node:fs'
-import { createRequire } from 'node:module'
 import { ERRORS, OncueError } from '@oncue/core'
 import { type Runtime, systemRuntime } from '@oncue/runtime'
 import { DEFAULT_SCHEMA, migrationHint, type Rename, toSchema } from '../schema.ts'
 import { type DialectName, dialectOf, sqliteFile } from '../url.ts'
-import { type Migration, migrationsFolder, readMigrations, type Statement, splitStatements } from './files.ts'
+import { type Migration, readMigrations, type Statement, splitStatements, toMigration } from './files.ts'
 import { type FunctionSet, installable, readFunctions } from './functions.ts'
 import type { AppliedMigration, Ledger, MigrationDatabase } from './ledger.ts'
-
-const { version: release } = createRequire(import.meta.url)('../../package.json') as { version: string }
+import { ownMigrations, RELEASE } from './sources.ts'
 
 interface MigrateOptions {
   /** Which of several installations in one database: a schema on Postgres, a prefix on SQLite. Default: oncue. */
@@ -271,7 +269,7 @@ async function applyNext(
   const name = stepName(hash)
   const step = timed(name, async () => {
     await execute(database, ledger, name, 'functions.sql', installable(functions))
-    await ledger.recordFunctions({ hash, release, needs: String(known.at(-1)?.name) })
+    await ledger.recordFunctions({ hash, release: RELEASE, needs: String(known.at(-1)?.name) })
     await ledger.pointApi(functions)
   })
   return [...steps, await step]
@@ -402,8 +400,8 @@ function stateOf(
   return file.checksum === record.checksum ? 'applied' : 'changed'
 }
 
-function knownMigrations(url: string, { folder }: MigrateOptions): Promise<Migration[]> {
-  return readMigrations(folder ?? migrationsFolder(dialectOf(url)))
+async function knownMigrations(url: string, { folder }: MigrateOptions): Promise<Migration[]> {
+  return folder ? readMigrations(folder) : (await ownMigrations(dialectOf(url))).map(toMigration)
 }
 
 async function knownFunctions(

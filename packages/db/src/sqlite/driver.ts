@@ -1,5 +1,8 @@
 import { closeSync, mkdirSync, openSync } from 'node:fs'
+// Not `createRequire` by name: what people put before a bundle in ESM declares it.
+import Module from 'node:module'
 import { dirname } from 'node:path'
+import { getEnvironmentData, setEnvironmentData } from 'node:worker_threads'
 import { OncueError } from '@oncue/core'
 import type Database from 'better-sqlite3'
 import { DEFAULT_SCHEMA, renameTo } from '../schema.ts'
@@ -18,7 +21,36 @@ export async function loadDriver(nodeApi = process.versions.napi): Promise<Drive
     const message = `SQLite needs Node.js 22.14 or newer; this is ${process.version}`
     throw new OncueError('UNSUPPORTED_NODE', message, { hint: 'Upgrade Node.js.' })
   }
-  return (await import('better-sqlite3')).default
+  const known = getEnvironmentData(DRIVER_FILE)
+  if (typeof known === 'string') return Module.createRequire(known)(known)
+  const driver = await importDriver()
+  const file = fileOf(driver)
+  if (file) setEnvironmentData(DRIVER_FILE, file)
+  return driver
+}
+
+/** Opens a database in memory: the native part, which a bundle does not contain, is loaded with the first one. */
+async function importDriver(): Promise<Driver> {
+  try {
+    const { default: driver } = await import('better-sqlite3')
+    new driver(':memory:').close()
+    return driver
+  } catch (cause) {
+    throw new OncueError('SQLITE_DRIVER_MISSING', `better-sqlite3 cannot be loaded: ${String(cause)}`, {
+      cause,
+    })
+  }
+}
+
+/**
+ * Where this process found its driver, for its threads: two copies of SQLite in one process release each other's locks,
+ * and the lease thread of a bundle has no file whose packages it could search.
+ */
+const DRIVER_FILE = 'oncue.better-sqlite3'
+
+function fileOf(driver: Driver): string | undefined {
+  const modules = Object.entries(Module.createRequire(process.execPath).cache)
+  return modules.find(([, module]) => module?.exports === driver)?.[0]
 }
 
 /** A driver whose connections use the tables of another schema. Every statement passes through here once. */
