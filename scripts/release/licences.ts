@@ -14,7 +14,17 @@ export async function licencesOf(moduleIds: readonly string[]): Promise<string> 
 
 async function licenceOf(folder: string): Promise<string> {
   const { name, version } = JSON.parse(await readFile(join(folder, 'package.json'), 'utf8'))
-  const file = (await readdir(folder)).find((candidate) => /^licen[cs]e/i.test(candidate))
-  if (file === undefined) throw new Error(`${name} has no licence: may it be bundled?`)
-  return `${name} ${version}\n\n${await readFile(join(folder, file), 'utf8')}`
+  const text = await findLicence(folder)
+  if (text === undefined) throw new Error(`${name} has no licence: may it be bundled?`)
+  return `${name} ${version}\n\n${text}`
+}
+
+/** A file, or the last section of its README. */
+async function findLicence(folder: string): Promise<string | undefined> {
+  const files = await readdir(folder)
+  const read = (file: string) => readFile(join(folder, file), 'utf8')
+  const file = files.find((candidate) => /^licen[cs]e/i.test(candidate))
+  if (file !== undefined) return read(file)
+  const readme = files.find((candidate) => /^readme/i.test(candidate))
+  return readme && /^##? licen[cs]e\n+([\s\S]+)/im.exec(await read(readme))?.[1]
 }

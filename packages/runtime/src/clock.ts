@@ -24,8 +24,8 @@ export interface Runtime {
   uuid(): string
   /** Random bytes, good enough for ids that never collide. */
   bytes(count: number): Uint8Array
-  /** Starts a file in a thread of its own. */
-  thread<Message>(file: URL, options: ThreadOptions): Thread<Message>
+  /** Starts a file, or the text of a CommonJS script, in a thread of its own. */
+  thread<Message>(code: URL | string, options: ThreadOptions): Thread<Message>
 }
 
 /** A timer keeps the process alive unless `unref` was called. */
@@ -70,7 +70,8 @@ export const systemRuntime: Runtime = {
   random: () => Math.random(),
   uuid: () => randomUUID(),
   bytes: (count) => randomBytes(count),
-  thread: (file, { name, data }) => new Worker(file, { name, workerData: data, execArgv: [] }),
+  thread: (code, { name, data }) =>
+    new Worker(code, { name, workerData: data, execArgv: [], eval: typeof code === 'string' }),
 }
 
 /** Sleeps on any runtime: a timer that a signal can end early. */

@@ -1,8 +1,8 @@
-import { extname } from 'node:path'
 import { type JobContext, type JobDefinition, type JobLog, OncueError, type RunningJob } from '@oncue/core'
 import { encodeJson, encodeProgress, parsePayload, toRegistry } from '@oncue/core/internal'
 import type { ClaimedJob } from '@oncue/db'
 import { systemRuntime } from '@oncue/runtime'
+import { ownCode } from '../own-code.ts'
 import { createAsk } from '../run/ask.ts'
 import { Deferred } from '../run/deferred.ts'
 import { SpawnKeys, spawnedChildren, spawnWith, valuesOf } from '../run/durable/spawn-calls.ts'
@@ -27,7 +27,7 @@ process.on('uncaughtException', (error) => {
   const message: FromChild = { kind: 'uncaught', error: packError(error, '') }
   if (!process.send?.(message, undefined, undefined, () => process.exit(1))) process.exit(1)
 })
-watchParent()
+void watchParent()
 
 let loading: ReturnType<typeof load> | undefined
 let current: { readonly seq: number; readonly context: ChildContext } | undefined
@@ -114,9 +114,9 @@ function send(message: FromChild): void {
 }
 
 /** In a thread of its own: a handler in an endless loop blocks this one. */
-function watchParent(): void {
-  const file = new URL(`./watch-parent${extname(import.meta.url)}`, import.meta.url)
-  systemRuntime.thread(file, { name: 'oncue parent watch', data: Number(parentPid) }).unref()
+async function watchParent(): Promise<void> {
+  const code = await ownCode('isolate/watch-parent')
+  systemRuntime.thread(code, { name: 'oncue parent watch', data: Number(parentPid) }).unref()
 }
 
 /** The connection to the context in the parent, which does all the work. */

@@ -1,9 +1,9 @@
-import { type ChildProcess, fork } from 'node:child_process'
-import { extname } from 'node:path'
+import { type ChildProcess, fork, spawn } from 'node:child_process'
 import { type Isolation, isOncueError, OncueError } from '@oncue/core'
 import type { ClaimedJob } from '@oncue/db'
 import { type Runtime, withTimeout } from '@oncue/runtime'
 import { environmentFor } from '../config.ts'
+import { ownFile, ownText } from '../own-code.ts'
 import type { RunContext } from '../run/context.ts'
 import type { Called, Calls, FromChild, ToChild } from './messages.ts'
 import { type PackedError, packError, unpackError } from './packed-error.ts'
@@ -79,14 +79,9 @@ class IsolateProcess {
 
   constructor(modules: readonly string[], { memoryMb, env = [] }: Isolation, runtime: Runtime) {
     this.#runtime = runtime
-    const file = new URL(`./child${extname(import.meta.url)}`, import.meta.url)
     this.#memoryMb = memoryMb
-    this.#process = fork(file, [JSON.stringify(modules), String(process.pid)], {
-      execArgv: [...inheritedFlags(), ...(memoryMb ? [`--max-old-space-size=${memoryMb}`] : [])],
-      env: environmentFor(env),
-      // JSON would turn a Date into text.
-      serialization: 'advanced',
-    })
+    const flags = [...inheritedFlags(), ...(memoryMb ? [`--max-old-space-size=${memoryMb}`] : [])]
+    this.#process = startChild(flags, [JSON.stringify(modules), String(process.pid)], environmentFor(env))
     this.#process.on('message', (message) => this.#receive(message as FromChild))
     this.#closed = new Promise((resolve) => {
       // A process that could not be started emits 'error', any other 'close'. 'exit' may come before the last message.
@@ -203,6 +198,22 @@ class IsolateProcess {
     const why = signal === 'SIGABRT' ? `, perhaps because it reached its memory limit${limit}` : ''
     return `was killed by ${signal}${why}`
   }
+}
+
+function startChild(flags: readonly string[], args: readonly string[], env: NodeJS.ProcessEnv): ChildProcess {
+  // JSON would turn a Date into text.
+  const options = { env, serialization: 'advanced' } as const
+  const file = ownFile('isolate/child')
+  if (file) return fork(file, [...args], { ...options, execArgv: [...flags] })
+  const argv = [...flags, '--input-type=module', '-', ...args]
+  const child = spawn(process.execPath, argv, { ...options, stdio: ['pipe', 'inherit', 'inherit', 'ipc'] })
+  // Closed by a child that has ended: 'close' tells of it.
+  child.stdin?.on('error', () => {})
+  ownText('isolate/child').then(
+    (text) => child.stdin?.end(text),
+    (error) => void child.emit('error', error),
+  )
+  return child
 }
 
 function receiveUnstored(context: RunContext, step: string, packed: PackedError): void {

@@ -1,7 +1,7 @@
-import { extname } from 'node:path'
 import { OncueError } from '@oncue/core'
 import type { Registry } from '@oncue/core/internal'
 import { Loop, type Thread, type Timer, withTimeout } from '@oncue/runtime'
+import { ownCode } from '../own-code.ts'
 import { type KeeperOptions, LeaseKeeper, toClaim } from './keeper.ts'
 import type { OwnedRun } from './owned-runs.ts'
 import type { FromLeaseThread, LeaseThreadData, ToLeaseThread } from './thread.ts'
@@ -42,6 +42,7 @@ class ThreadLease implements Lease {
   readonly #options: LeaseOptions
   readonly #restarts: Loop
   #starting: Promise<{ readonly visible: boolean }> | undefined
+  #code: URL | string = ''
   #thread: LeaseThread | undefined
   #pulse: Timer | undefined
   #isStopping = false
@@ -76,6 +77,8 @@ class ThreadLease implements Lease {
 
   async #start(): Promise<{ readonly visible: boolean }> {
     const { ledger, runtime } = this.#options
+    this.#code = await ownCode('lease/thread')
+    if (this.#isStopping) throw new OncueError('INTERNAL', 'The lease was stopped before it started')
     const ready = await this.#startThread()
     if (this.#isStopping) return ready
     this.#pulse = runtime.every(PULSE_MS, () => ledger.beatPulse())
@@ -85,7 +88,7 @@ class ThreadLease implements Lease {
   }
 
   #startThread(): Promise<{ readonly visible: boolean }> {
-    this.#thread = new LeaseThread(this.#options, () => {
+    this.#thread = new LeaseThread(this.#code, this.#options, () => {
       if (this.#isStopping) return
       this.#options.log.error({}, 'lease thread exited unexpectedly; restarting it')
       this.#restarts.wake()
@@ -111,7 +114,7 @@ class LeaseThread {
   isOver = false
 
   /** `onDeath` is called when it ends after it was ready. */
-  constructor(options: LeaseOptions, onDeath: () => void) {
+  constructor(code: URL | string, options: LeaseOptions, onDeath: () => void) {
     this.#options = options
     const { store, ledger, worker, leaseMs, abandonMs, policies, log, runtime } = options
     const data: LeaseThreadData = {
@@ -123,9 +126,7 @@ class LeaseThread {
       abandonMs,
       policies,
     }
-    // The extension of this file: the thread runs from the sources and from the build alike.
-    const file = new URL(`./thread${extname(import.meta.url)}`, import.meta.url)
-    this.#thread = runtime.thread<FromLeaseThread>(file, { name: 'oncue lease', data })
+    this.#thread = runtime.thread<FromLeaseThread>(code, { name: 'oncue lease', data })
     this.#ended = new Promise((resolve) => this.#thread.on('exit', () => resolve()))
     this.ready = new Promise((resolve, reject) => {
       let isReady = false

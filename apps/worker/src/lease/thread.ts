@@ -107,14 +107,20 @@ parentPort?.on('message', async (message: ToLeaseThread) => {
   if ('keep' in message) (await starting).keeper.keep(message.keep)
   else stopping.abort()
 })
-try {
-  const { visible, keeper, store } = await starting
-  post({ ready: { visible } })
-  if (!stopping.signal.aborted) await once(stopping.signal, 'abort')
-  await keeper.stop()
-  await store.close()
-} catch (failed) {
-  post({ failed })
+
+async function main(): Promise<void> {
+  try {
+    const { visible, keeper, store } = await starting
+    post({ ready: { visible } })
+    if (!stopping.signal.aborted) await once(stopping.signal, 'abort')
+    await keeper.stop()
+    await store.close()
+  } catch (failed) {
+    post({ failed })
+  }
+  // Without a port to listen to, the thread ends.
+  parentPort?.close()
 }
-// Without a port to listen to, the thread ends.
-parentPort?.close()
+
+// Without `await`: in a bundle this file is a script.
+void main()

@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import { createRequire } from 'node:module'
+// Not `createRequire` by name: what people put before a bundle in ESM declares it.
+import Module from 'node:module'
 import { isAbsolute, join, relative, resolve } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { isOncueError, OncueError, type PlainWorkers, type Workers } from '@oncue/core'
@@ -56,7 +57,7 @@ function findModule(specifier: string, folder: string): string {
   if (existsSync(file)) return file
   const isPath = /^(\.{0,2}[/\\]|[a-z]:\\|file:)/i.test(specifier)
   try {
-    if (!isPath) return createRequire(join(folder, 'package.json')).resolve(specifier)
+    if (!isPath) return Module.createRequire(join(folder, 'package.json')).resolve(specifier)
   } catch (cause) {
     if ((cause as { code?: unknown }).code === 'ERR_PACKAGE_PATH_NOT_EXPORTED') {
       throw broken(
