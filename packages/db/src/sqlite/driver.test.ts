@@ -1,3 +1,5 @@
+import { once } from 'node:events'
+import { Worker } from 'node:worker_threads'
 import { expect, test } from 'vitest'
 import { loadDriver } from './driver.ts'
 
@@ -10,4 +12,15 @@ test('the driver opens a database', async () => {
 
 test('on a Node in which it would crash, the driver is not even imported', async () => {
   await expect(loadDriver('9')).rejects.toMatchObject({ code: 'UNSUPPORTED_NODE' })
+})
+
+test('a thread without a file of its own uses the same copy of the driver', async () => {
+  await loadDriver()
+  const text = `
+    const { getEnvironmentData, parentPort } = require('node:worker_threads')
+    const Driver = require(getEnvironmentData('oncue.better-sqlite3'))
+    parentPort.postMessage(new Driver(':memory:').prepare('SELECT 1').pluck().get())`
+  const thread = new Worker(text, { eval: true })
+  expect(await once(thread, 'message')).toEqual([1])
+  await thread.terminate()
 })

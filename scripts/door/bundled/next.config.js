@@ -1,0 +1,4 @@
+export default {
+  output: 'standalone',
+  outputFileTracingRoot: import.meta.dirname,
+}

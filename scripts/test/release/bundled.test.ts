@@ -1,0 +1,70 @@
+import { execFile } from 'node:child_process'
+import { cp, mkdir, mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { rolldown } from 'rolldown'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { installOffline } from '../../release/install-offline.ts'
+import { pack } from '../../release/packages.ts'
+import { ROOT } from '../../start/root.ts'
+
+// The other bundlers are tried by `pnpm check:door bundlers`.
+
+const run = promisify(execFile)
+const NEEDED = [
+  'packages/core',
+  'packages/runtime',
+  'packages/logger',
+  'packages/db',
+  'apps/worker',
+  'packages/oncue',
+]
+
+let folder: string
+let project: string
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'oncue-bundled-'))
+  project = join(folder, 'project')
+  await mkdir(project)
+  await installOffline(project, await Promise.all(NEEDED.map((home) => pack(join(ROOT, home), folder))))
+  for (const file of ['service.js', 'jobs.js'])
+    await cp(join(ROOT, 'scripts/door/bundled', file), join(project, file))
+})
+afterAll(() => rm(folder, { recursive: true, force: true }))
+
+async function bundle(target: string, format: 'esm' | 'cjs', external: string[]): Promise<void> {
+  const build = await rolldown({
+    cwd: project,
+    input: ['service.js', 'jobs.js'],
+    platform: 'node',
+    external: ['pg-native', ...external],
+    logLevel: 'silent',
+  })
+  const names = format === 'cjs' ? '[name].cjs' : '[name].mjs'
+  await build.write({ dir: target, format, entryFileNames: names, chunkFileNames: names })
+  await build.close()
+}
+
+it.each(['esm', 'cjs'] as const)(
+  'a service bundled as %s has all that it needs, but for the driver',
+  async (format) => {
+    const target = join(folder, format)
+    await bundle(target, format, ['better-sqlite3'])
+    const driver = 'node_modules/better-sqlite3'
+    await cp(join(project, driver), join(target, driver), { recursive: true })
+    const extension = format === 'cjs' ? 'cjs' : 'mjs'
+    const args = [`service.${extension}`, `file:${join(target, 'oncue.db')}`, `jobs.${extension}`]
+    const { stdout } = await run(process.execPath, args, { cwd: target })
+    expect(stdout).toBe('Hello, bundle, in a child process')
+  },
+)
+
+it('a bundle without the driver says so', async () => {
+  const target = join(folder, 'without')
+  await bundle(target, 'esm', ['better-sqlite3'])
+  const running = run(process.execPath, ['service.mjs', `file:${join(target, 'oncue.db')}`, 'jobs.mjs'], {
+    cwd: target,
+  })
+  await expect(running).rejects.toThrow('better-sqlite3 cannot be loaded')
+})
