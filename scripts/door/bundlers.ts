@@ -1,6 +1,7 @@
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { cp, mkdir, rename } from 'node:fs/promises'
+import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { promisify } from 'node:util'
@@ -81,7 +82,7 @@ export async function run(place: Place): Promise<void> {
 async function askNext(home: string, databaseUrl: string, env: Place['env']): Promise<string> {
   const server = spawn(process.execPath, ['server.js'], {
     cwd: home,
-    env: { ...env, PORT: '0', HOSTNAME: '127.0.0.1' },
+    env: { ...env, PORT: await freePort(), HOSTNAME: '127.0.0.1' },
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   const ended = once(server, 'close')
@@ -98,4 +99,14 @@ async function askNext(home: string, databaseUrl: string, env: Place['env']): Pr
     server.kill()
     await ended
   }
+}
+
+/** Next takes 0 for its default. */
+async function freePort(): Promise<string> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  server.close()
+  await once(server, 'close')
+  return String(port)
 }
