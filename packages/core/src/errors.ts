@@ -116,7 +116,9 @@ export const ERRORS = {
   STEP_NOT_FOUND: notFound(
     'Name a step that is recorded, as the timeline of the job tells; a plain requeue repeats those that are not.',
   ),
-  NOT_ASKED: notFound('Read the open questions of the job: its handler asks each by a name.'),
+  NOT_ASKED: notFound(
+    'Read the open questions of the job with `oncue questions` or `jobs.questions`: its handler asks each by a name.',
+  ),
   ALREADY_ANSWERED: conflict('Nothing to do: the first answer counts.'),
   QUESTION_TIMED_OUT: conflict(
     'The job went on without an answer; requeue it once it has ended, if it should ask again.',
