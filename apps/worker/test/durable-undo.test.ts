@@ -279,7 +279,7 @@ describeBoth('a job with undos', (bench) => {
     expect(await life.goOn()).toMatchObject({
       status: 'pending',
       ending: { status: 'failed' },
-      waits: { for: [{ kind: 'timer', name: 'unbook' }] },
+      waits: { for: [{ kind: 'retry', name: 'unbook' }] },
       runAt: new Date(START + HOUR),
     })
     expect(await life.goOn(HOUR)).toMatchObject({ waits: { for: [{ name: 'unbook' }] } })

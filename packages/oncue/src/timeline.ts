@@ -45,6 +45,8 @@ function inWords(jobId: string, entry: TimelineEntry, n: number): string {
       return `${name} timed out`
     case 'slept':
       return `slept ${name}`
+    case 'retried':
+      return `${name} was tried again`
     case 'signal':
       return `signal ${name}${json}`
     case 'step':
@@ -79,5 +81,6 @@ function failedInWords({ failed }: ChildrenData): string {
 
 function waitedFor({ kind }: { readonly kind: string }, name: string): string {
   if (kind === 'ask') return `an answer to ${name}`
+  if (kind === 'retry') return `the retry of ${name}`
   return kind === 'children' ? 'children' : `${kind} ${name}`
 }

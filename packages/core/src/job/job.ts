@@ -8,7 +8,9 @@ import { JOB_STATUSES } from './states.ts'
 export const jobStatusSchema = z.enum(JOB_STATUSES)
 
 const waitSchema = z.object({
-  kind: z.enum(['timer', 'signal', 'ask', 'children']),
+  kind: z
+    .enum(['timer', 'retry', 'signal', 'ask', 'children'])
+    .describe('timer: a sleep; retry: the pause before a failed step, or a failed undo, runs again'),
   name: z
     .string()
     .describe('of the sleep, the step, the signal or the question; of children, how many are left'),

@@ -5,7 +5,7 @@ import { maskedSchema } from './jobs.ts'
 /**
  * - `created`, `finished`: of the job; `name` is its status at the end
  * - `step`, `step_failed`: `data` is the result or the error; the end of a plan, a node or a tool is told by its event
- * - `slept`: a sleep is over, or the pause of a step
+ * - `slept`: a sleep is over; `retried`: the pause before a failed step or undo ran again
  * - `signal`: was delivered, with its `data`
  * - `asked`, `answer`, `refused`: a question, its answer, and an answer that did not fit
  * - `spawned`: jobs were made, `data.jobs`; `children`: those that a wait was for have ended, `data.failed` not completed
@@ -15,7 +15,17 @@ import { maskedSchema } from './jobs.ts'
  * - `waiting`: what a suspended job waits for now
  */
 const KINDS = [
-  ...(['created', 'step', 'step_failed', 'slept', 'signal', 'asked', 'answer', 'refused'] as const),
+  ...([
+    'created',
+    'step',
+    'step_failed',
+    'slept',
+    'retried',
+    'signal',
+    'asked',
+    'answer',
+    'refused',
+  ] as const),
   ...(['spawned', 'children', 'undo', 'undone', 'timeout', 'event', 'waiting', 'finished'] as const),
 ] as const
 

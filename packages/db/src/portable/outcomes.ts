@@ -163,7 +163,8 @@ export type Recorded = { readonly stale: RunRef[]; readonly recorded: ReadonlyMa
 
 /** A wait of a run that is suspended. */
 export type SuspendedWait = {
-  readonly kind: 'timer' | 'signal' | 'ask' | 'children'
+  /** `retry`: the pause of a step or an undo that failed. */
+  readonly kind: 'timer' | 'retry' | 'signal' | 'ask' | 'children'
   readonly name: string
   /** Names the wait among all of the job. */
   readonly key: string

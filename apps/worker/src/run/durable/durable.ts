@@ -177,7 +177,7 @@ export class Durable implements StepRecord {
     let attempts = 0
     for (const attempt of recorded.pausesOf(call)) {
       attempts = attempt
-      await this.#await({ kind: 'timer', name, key: pauseKey(call, attempt) })
+      await this.#await({ kind: 'retry', name, key: pauseKey(call, attempt) })
     }
     this.#goLive()
     this.#running.add(key)
@@ -218,7 +218,7 @@ export class Durable implements StepRecord {
     this.#assertMine()
     if (delayMs <= QUIET_MS) return this.#sleepHere(delayMs)
     const key = pauseKey(`${pause}:${name}`, attempt)
-    await this.#suspension.pausing(() => this.#await({ kind: 'timer', name, key, delayMs }))
+    await this.#suspension.pausing(() => this.#await({ kind: 'retry', name, key, delayMs }))
   }
 
   /**

@@ -110,7 +110,7 @@ export class Suspension {
     const dueMs = until || delayMs === undefined ? undefined : this.#runtime.monotonic() + delayMs
     this.#waits.set(wait.key, { ...wait, delayMs: until ? undefined : delayMs, dueMs })
     // Is it over already, by the store's clock, was a signal sent before, or have the children ended?
-    if (until || wait.kind !== 'timer') this.#lookNow(opening)
+    if (until || !isTime(wait.kind)) this.#lookNow(opening)
     this.stir()
   }
 
@@ -146,7 +146,7 @@ export class Suspension {
     return [...this.#waits.values()].flatMap(({ kind, name, key, until, dueMs, children }): NewOutcome[] => {
       if (kind === 'children') return [{ key, kind, children }]
       if (!until && (dueMs === undefined || dueMs > now)) return []
-      if (kind === 'timer') return [{ key, kind: 'timer', dueAt: until }]
+      if (isTime(kind)) return [{ key, kind: 'timer', dueAt: until }]
       // An answer has the same key: the first of the two stands.
       if (kind === 'ask') return [{ key, kind: 'timeout', dueAt: until }]
       const unless = { signal: name, seen: this.#replay.recorded.lastTaken(name) }
@@ -217,3 +217,6 @@ export class Suspension {
     this.#waits.clear()
   }
 }
+
+/** Whether such a wait ends by the clock alone. */
+const isTime = (kind: SuspendedWait['kind']) => kind === 'timer' || kind === 'retry'

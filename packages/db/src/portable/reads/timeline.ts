@@ -71,7 +71,7 @@ function toEntry(row: OutcomeRow): TimelineEntry {
   const { data, size } = dataOf(row)
   switch (kind) {
     case 'timer':
-      return entry(created, 'slept', { name })
+      return entry(created, RETRY.test(row.key) ? 'retried' : 'slept', { name })
     case 'step':
       return entry(created, 'step', {
         name,
@@ -103,6 +103,8 @@ const dataOf = ({ data, size }: Omit<Row, 'created'>) => ({
   data,
   size: size !== null && Number(size) > MAX_DATA ? Number(size) : null,
 })
+
+const RETRY = /^(retry|undo_retry):/
 
 /** `step:charge`, `sleep:settle`, `retry:charge#1`, `receive:bank#2` */
 function nameOf(key: string): string {
