@@ -115,6 +115,7 @@ describe.each(DIALECTS)('health on %s', (dialect) => {
         waiting: 0,
         scheduled: 0,
         running: 0,
+        suspended: 0,
         blocked: 0,
         throttled: 0,
         oldestWaiting: null,
@@ -254,7 +255,8 @@ describe.each(DIALECTS)('health on %s', (dialect) => {
     const nextTryAt = new Date(here.now.getTime() + MINUTE)
     expect((await here.health()).failures).toEqual([
       {
-        ...{ ...ERROR, retrying: 3, retryingIsExact: true, failed: 0, nextTryAt, lastSeen: here.now },
+        ...{ ...ERROR, retrying: 3, undoing: 0, retryingIsExact: true, failed: 0 },
+        ...{ nextTryAt, lastSeen: here.now },
         ...{ topics: ['mail_digest'], queues: ['sync'], isNew: true },
       },
     ])

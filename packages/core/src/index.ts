@@ -67,6 +67,7 @@ export {
   type FinishedStatus,
   isFinished,
   JOB_STATUSES,
+  type JobState,
   type JobStatus,
   LIVE_STATUSES,
   type LiveStatus,

@@ -1,10 +1,10 @@
-import { isJobId, JOB_STATUSES, type JobId, type JobStatus, OncueError, stateOf } from '@oncue/core'
+import { isJobId, type JobId, type JobStatus, OncueError, stateOf } from '@oncue/core'
 import { canAct } from '@oncue/core/internal'
 import { type BulkAction, isPendingKind, wantedStates } from '@oncue/core/wire'
 import { ACTION_METHODS, type ActionReport, type BulkOperationRow, type Store, toTarget } from '@oncue/db'
 import { count, EXIT, type Output, plain } from '@oncue/db/cli'
 import type { Command } from 'commander'
-import { addFilters, type FilterOptions, toFilter } from './arguments.ts'
+import { addFilters, EVERY_STATUS, type FilterOptions, toFilter } from './arguments.ts'
 import {
   addBulkOptions,
   type BulkOptions,
@@ -62,7 +62,7 @@ const ACTIONS: readonly Action[] = [
     name: 'cancel',
     action: 'cancel',
     done: 'cancelled',
-    description: 'cancel waiting jobs, and ask running ones to stop',
+    description: 'cancel waiting and suspended jobs, and ask running ones to stop',
     status: 'pending',
     examples: ['01a2b3c4-…', '--queue imports --status processing --yes'],
   },
@@ -90,7 +90,7 @@ function addAction(program: Command, asked: Action): void {
     .argument('[ids...]', 'job ids; omit them with a filter')
   addFilters(
     command,
-    JOB_STATUSES.filter((each) => canAct(action, each)),
+    EVERY_STATUS.filter((each) => canAct(action, each)),
   )
     .option('--yes', 'with a filter: do it; without --yes, only count the matching jobs')
     .option('--by <name>', "your name, for the job's events", whoami())

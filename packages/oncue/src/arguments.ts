@@ -85,7 +85,10 @@ export interface FilterOptions {
 }
 
 /** `statuses`: those for which the command does something. */
-export function addFilters(command: Command, statuses: readonly JobStatus[] = JOB_STATUSES): Command {
+export function addFilters(
+  command: Command,
+  statuses: readonly (JobStatus | 'suspended')[] = EVERY_STATUS,
+): Command {
   return command
     .option('--status <status>', `${choice.format(statuses.map(withKinds))}; several with commas`, toStatuses)
     .option('--queue <queue>', 'of this queue')
@@ -100,7 +103,10 @@ export function addFilters(command: Command, statuses: readonly JobStatus[] = JO
     .option('--error-text <text>', 'that failed or are retried, with this in the error')
 }
 
-const withKinds = (status: JobStatus) =>
+/** What a job can be listed by, beside the kinds of pending. */
+export const EVERY_STATUS = [...JOB_STATUSES, 'suspended'] as const
+
+const withKinds = (status: JobStatus | 'suspended') =>
   status === 'pending' ? `pending (or ${PENDING_KINDS.join(', ')})` : status
 
 /** `pending, failed or cancelled`. */

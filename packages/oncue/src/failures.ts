@@ -46,10 +46,14 @@ function toSort(text: string): NonNullable<Options['sort']> {
 export const FAILURE_HEADS = ['>RETRYING', '>GAVE UP', '>NEXT TRY', '>LAST', 'TOPIC', 'ERROR']
 
 export function failureCells(group: FailureGroup, now: Date): string[] {
-  const { retrying, retryingIsExact, failed, nextTryAt, lastSeen, topics, sample } = group
+  const { retrying, undoing, retryingIsExact, failed, nextTryAt, lastSeen, topics, sample } = group
   const number = (count: number) => count.toLocaleString('en-US')
+  const live = [
+    ...(retrying > 0 || undoing === 0 ? [`${retryingIsExact ? '' : '≥ '}${number(retrying)}`] : []),
+    ...(undoing > 0 ? [`${number(undoing)} undoing`] : []),
+  ]
   return [
-    styled('yellow', `${retryingIsExact ? '' : '≥ '}${number(retrying)}`),
+    styled('yellow', live.join(', ')),
     styled('red', number(failed)),
     fromNow(nextTryAt, now),
     fromNow(lastSeen, now),

@@ -6,7 +6,7 @@ import type { Command } from 'commander'
 import { addFilters, type FilterOptions, toFilter, toOptions } from './arguments.ts'
 import { implement, withStore } from './command.ts'
 import { errorInWords, fromNow, styled, table } from './format.ts'
-import { waitsInWords } from './waits.ts'
+import { retryInWords, waitsInWords } from './waits.ts'
 
 interface Options extends FilterOptions {
   readonly limit: number
@@ -106,8 +106,7 @@ export function colouredStatus(job: JobSummary, now: Date): string {
   return styled(style[job.status as keyof typeof style] ?? 'reset', statusOf(job, now))
 }
 
-export const statusOf = (job: JobSummary, now: Date): string =>
-  job.ending ? 'undoing' : job.waits ? 'suspended' : stateOf(job, now)
+export const statusOf = (job: JobSummary, now: Date): string => (job.ending ? 'undoing' : stateOf(job, now))
 
 function noteOf(job: JobSummary, now: Date): string {
   if (job.lastError && job.status !== 'completed') {
@@ -116,5 +115,6 @@ function noteOf(job: JobSummary, now: Date): string {
   }
   if (job.status === 'processing' && job.progress !== null) return plain(JSON.stringify(job.progress), 80)
   const due = job.status === 'pending' && job.runAt > now ? `due ${fromNow(job.runAt, now)}` : ''
-  return job.waits ? [`waits for ${waitsInWords(job.waits)}`, due].filter(Boolean).join(', ') : due
+  if (!job.waits) return due
+  return retryInWords(job, now) ?? [`waits for ${waitsInWords(job.waits)}`, due].filter(Boolean).join(', ')
 }

@@ -143,6 +143,7 @@ const TITLES = [
     '>WAITING',
     '>SCHEDULED',
     '>RUNNING',
+    '>SUSPENDED',
     '>BLOCKED',
     '>THROTTLED',
     'OLDEST',
@@ -160,7 +161,7 @@ interface Row extends QueueOverview {
 }
 
 function toRow(row: Row, now: Date): string[] {
-  const numbers = [row.waiting, row.scheduled, row.running, row.blocked, row.throttled]
+  const numbers = [row.waiting, row.scheduled, row.running, row.suspended, row.blocked, row.throttled]
   const until = row.paused?.until ? `, ends ${fromNow(row.paused.until, now)}` : ''
   const paused = row.paused && styled('yellow', `paused by ${plain(row.paused.by ?? 'unknown')}${until}`)
   return [

@@ -9,7 +9,7 @@ import { errorInWords, fields, formatTime, fromNow, plainLines, styled, table, t
 import { describeEvent } from './job-event.ts'
 import { colouredStatus, statusOf } from './list.ts'
 import { describeTimeline } from './timeline.ts'
-import { waitInWords } from './waits.ts'
+import { retryInWords, waitInWords } from './waits.ts'
 
 export function addShow(program: Command): void {
   implement<object>(
@@ -99,7 +99,11 @@ function describe(job: JobDetails, waiting: Explanation | null, story: Timeline 
       ['undoing', job.ending && `since ${formatTime(new Date(job.ending.since))}, then ${job.ending.status}`],
       [
         'waits for',
-        job.waits ? waitsInWords(job.waits, now) : job.depsLeft ? count(job.depsLeft, 'other job') : null,
+        job.waits
+          ? (retryInWords(job, now) ?? waitsInWords(job.waits, now))
+          : job.depsLeft
+            ? count(job.depsLeft, 'other job')
+            : null,
       ],
       ['parent', job.parentId],
       ['unique key', job.uniqueKey && plain(job.uniqueKey)],
@@ -139,7 +143,10 @@ function waitsInWords({ since, for: open }: JobWaits, now: Date): string {
 
 /** Beside what a suspended job waits for, which stands above. */
 function whyItWaits({ reasons, waitsFor }: Explanation, waits: JobWaits | null): string {
-  const parents = waitsFor.map(({ id, topic, status }) => `  ${id}  ${plain(topic)}  ${status}`)
+  const parents = waitsFor.map(
+    ({ id, topic, status, isSuspended, ending }) =>
+      `  ${id}  ${plain(topic)}  ${ending ? 'undoing' : isSuspended ? 'suspended' : status}`,
+  )
   const others = reasons.filter(({ kind }) => kind !== 'suspended' || !waits)
   return [...others.map(({ text }) => terse(text)), ...parents].join('\n')
 }

@@ -26,7 +26,10 @@ export function addStats(program: Command): void {
         ...JOB_STATUSES.flatMap((status) => [
           [status, number(stats[status])] as const,
           ...(status === 'pending'
-            ? PENDING_KINDS.map((kind) => [`  ${kind}`, number(stats[kind])] as const)
+            ? [
+                ...PENDING_KINDS.map((kind) => [`  ${kind}`, number(stats[kind])] as const),
+                ['suspended', number(stats.suspended)] as const,
+              ]
             : []),
         ]),
         ['success', isNew ? '–' : success],

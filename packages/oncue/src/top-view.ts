@@ -138,15 +138,28 @@ const number = (value: number) => (value === 0 ? styled('dim', '0') : value.toLo
 function queuesPart(snapshot: Snapshot, state: TopState | null): Part {
   const { now } = snapshot
   const queues = queuesOf(snapshot, state ?? START)
+  // Where no job is, the column is left out: screens are narrow.
+  const hasSuspended = snapshot.queues.some(({ suspended }) => suspended > 0)
   return {
     title: state?.queue != null ? `Queue ${plain(state.queue)}` : 'Queues',
-    heads: ['QUEUE', '>WAITING', '>OLDEST', '>RUNNING', '>SCHEDULED', '>DONE/MIN', '>FAILED/MIN', ''],
+    heads: [
+      'QUEUE',
+      '>WAITING',
+      '>OLDEST',
+      '>RUNNING',
+      '>SCHEDULED',
+      ...(hasSuspended ? ['>SUSPENDED'] : []),
+      '>DONE/MIN',
+      '>FAILED/MIN',
+      '',
+    ],
     rows: queues.map((row) => [
       plain(row.queue, 32),
       number(row.waiting),
       row.oldestWaiting ? lateness(now.getTime() - row.oldestWaiting.getTime()) : '',
       number(row.running),
       number(row.scheduled),
+      ...(hasSuspended ? [number(row.suspended)] : []),
       number(row.perMinute),
       row.failedPerMinute === 0 ? styled('dim', '0') : styled('red', number(row.failedPerMinute)),
       stateOf(row),

@@ -5,7 +5,7 @@ import type { Command } from 'commander'
 import { implement, withStore } from './command.ts'
 import { styled } from './format.ts'
 import { fullId } from './show.ts'
-import { waitsInWords } from './waits.ts'
+import { retryInWords, waitsInWords } from './waits.ts'
 
 /** More parents of a job are only counted. */
 const SHOWN_PARENTS = 3
@@ -18,15 +18,15 @@ export function addTree(program: Command): void {
       .argument('<id>', 'job id, or the beginning or the end of one'),
     ['01a2b3c4-…', '5d6e7f80 --json'],
     withStore('reading', async (store, { args: [id] }) => {
-      const tree = await store.tree(await fullId(store, String(id)))
+      const [tree, now] = await Promise.all([store.tree(await fullId(store, String(id))), store.now()])
       if (!tree) throw new OncueError('JOB_NOT_FOUND', `There is no job ${id}`)
-      return { text: describeTree(tree), json: tree }
+      return { text: describeTree(tree, now), json: tree }
     }),
   )
 }
 
 /** Children below their parents, and jobs that wait below the last one that they wait for. */
-function describeTree({ id, jobs, counts, isComplete, childrenAreComplete }: JobTree): string {
+function describeTree({ id, jobs, counts, isComplete, childrenAreComplete }: JobTree, now: Date): string {
   const known = new Map(jobs.map((job) => [job.id, job]))
   const below = new Map<string | null, TreeJob[]>()
   const depths = new Map<string, number>()
@@ -38,7 +38,7 @@ function describeTree({ id, jobs, counts, isComplete, childrenAreComplete }: Job
   const seen = new Set<string>()
   const add = (job: TreeJob, indent: string, branch: string) => {
     seen.add(job.id)
-    lines.push(`${indent}${branch}${describe(job, known, job.id === id)}`)
+    lines.push(`${indent}${branch}${describe(job, known, { isAsked: job.id === id, now })}`)
     const next = below.get(job.id) ?? []
     const inner = indent + (branch === '' ? '' : branch === '└ ' ? '  ' : '│ ')
     next.forEach((child, n) => {
@@ -84,14 +84,18 @@ function depthOf(id: string, known: ReadonlyMap<string, TreeJob>, depths: Map<st
 }
 
 /** "resize  resize_page  failed  01a2…  Error: too large" */
-function describe(job: TreeJob, known: ReadonlyMap<string, TreeJob>, isAsked: boolean): string {
-  const { name, topic, status, isSuspended, waits, error } = job
+function describe(
+  job: TreeJob,
+  known: ReadonlyMap<string, TreeJob>,
+  { isAsked, now }: { readonly isAsked: boolean; readonly now: Date },
+): string {
+  const { name, topic, status, isSuspended, waits, ending, error } = job
   const what = name === null ? plain(topic, 60) : `${plain(name, 60)} (${plain(topic, 60)})`
   const parts = [
     isAsked ? styled('bold', what) : what,
-    isSuspended ? 'suspended' : status,
+    ending ? 'undoing' : isSuspended ? 'suspended' : status,
     job.id,
-    ...(waits ? [`waits for ${waitsInWords(waits)}`] : []),
+    ...(waits && isSuspended ? [retryInWords(job, now) ?? `waits for ${waitsInWords(waits)}`] : []),
     ...(job.after.length > 1 ? [afterInWords(job, known)] : []),
     ...(status === 'failed' && error ? [plain(`${error.class}: ${error.message}`, 80)] : []),
   ]

@@ -24,6 +24,7 @@ const snapshot = (queues: number): Snapshot => ({
     waiting: n,
     scheduled: 0,
     running: 0,
+    suspended: 0,
     blocked: 0,
     throttled: 0,
     oldestWaiting: ago(90_000),
@@ -96,6 +97,18 @@ describe('a frame of top', () => {
     expect(lines).toContainEqual(expect.stringMatching(/ DONE\/MIN {2}FAILED\/MIN$/))
   })
 
+  test('counts suspended jobs apart where there are some, and names jobs that are undone', () => {
+    const { queues, ...others } = snapshot(2)
+    const suspended = queues.map((row) => ({ ...row, scheduled: 1, suspended: 12 }))
+    const failures = [GROUP, { ...GROUP, retrying: 0, undoing: 1 }]
+    const lines = render({ ...others, queues: suspended, failures }, everything)
+    expect(lines).toContainEqual(expect.stringMatching(/ SCHEDULED {2}SUSPENDED {2}DONE\/MIN /))
+    expect(lines).toContainEqual(expect.stringMatching(/^queue-0 .* 1 +12 +60 /))
+    expect(lines).toContainEqual(expect.stringMatching(/^ *24 +3 /))
+    expect(lines).toContainEqual(expect.stringMatching(/^1 undoing +3 /))
+    expect(render(snapshot(2), everything).join()).not.toContain('SUSPENDED')
+  })
+
   test('says how much it leaves out', () => {
     expect(render(snapshot(100), { width: 80, height: 24 })).toContainEqual(
       expect.stringMatching(/^… and \d+ more$/),
@@ -124,6 +137,7 @@ const GROUP: FailureGroup = {
   class: 'GatewayTimeoutError',
   message: 'no answer',
   retrying: 24,
+  undoing: 0,
   retryingIsExact: true,
   failed: 3,
   nextTryAt: new Date(NOW.getTime() + 40_000),

@@ -20,7 +20,7 @@ const MESSAGE_LENGTH = 200
 const MAX_NAMES = 20
 
 /** The states of a live job. */
-export const BACKLOG = ['waiting', 'scheduled', 'running', 'blocked', 'throttled'] as const
+export const BACKLOG = ['waiting', 'scheduled', 'running', 'suspended', 'blocked', 'throttled'] as const
 
 /** Computes health from the facts. */
 export function measure(facts: Facts): Omit<Health, 'dialect' | 'version' | 'environment'> {
@@ -111,7 +111,8 @@ function together(queues: readonly QueueOverview[]): Health['others'] {
   const sum = (state: (typeof BACKLOG)[number]) => queues.reduce((all, queue) => all + queue[state], 0)
   return {
     ...{ queues: queues.length, waiting: sum('waiting'), scheduled: sum('scheduled') },
-    ...{ running: sum('running'), blocked: sum('blocked'), throttled: sum('throttled') },
+    ...{ running: sum('running'), suspended: sum('suspended') },
+    ...{ blocked: sum('blocked'), throttled: sum('throttled') },
     oldestWaiting: oldestOf(queues),
   }
 }

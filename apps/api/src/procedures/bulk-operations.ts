@@ -7,13 +7,14 @@ import {
   bulkOperationRequestSchema,
   bulkOperationSchema,
   idRequestSchema,
+  isPendingKind,
   listBulkOperationsRequestSchema,
   previewRequestSchema,
   previewSchema,
   restBulkOperationRequestSchema,
   restPreviewRequestSchema,
-  statusesOf,
   toRest,
+  wantedStates,
   watchBulkOperationRequestSchema,
 } from '@oncue/core/wire'
 import type { BulkOperationRow, JobFilter } from '@oncue/db'
@@ -216,9 +217,9 @@ interface Asked {
 async function assertPossible(ctx: ApiContext, { action, filter, asOf }: Asked, now: Date): Promise<void> {
   await assertMayFilterBy(ctx, filter)
   await assertMayAct(ctx, action, filter)
-  const statuses = statusesOf(filter)
-  if (statuses && !statuses.some((status) => canAct(action, status))) {
-    const message = `input.filter.status: ${statuses.join(' and ')} jobs cannot be ${DONE[action]}`
+  const states = wantedStates(filter)?.map((state) => (isPendingKind(state) ? 'pending' : state))
+  if (states && !states.some((state) => canAct(action, state))) {
+    const message = `input.filter.status: ${[...new Set(states)].join(' and ')} jobs cannot be ${DONE[action]}`
     throw new OncueError('INVALID_INPUT', message)
   }
   // A later time would include jobs that fail from now on.

@@ -1,21 +1,30 @@
 export const JOB_STATUSES = ['blocked', 'pending', 'processing', 'completed', 'failed', 'cancelled'] as const
 export type JobStatus = (typeof JOB_STATUSES)[number]
 
-/** Every pending job is one of these: due, due later, or due again because its last run failed. */
+/** Every pending job that is not suspended is one of these: due, due later, or due again because its last run failed. */
 export const PENDING_KINDS = ['waiting', 'scheduled', 'retrying'] as const
 export type PendingKind = (typeof PENDING_KINDS)[number]
 
-/** The status of a job, and of a pending one which kind it is. */
+/** What a job is for those who count or list them: each is in one of these. */
+export type JobState = Exclude<JobStatus, 'pending'> | PendingKind | 'suspended'
+
+/**
+ * The status of a job, and of a pending one which kind it is. A suspended job is pending or blocked for the store, and
+ * neither for people: it has begun, and waits for what its handler asked for.
+ */
 export function stateOf(
   job: {
     readonly status: JobStatus
     readonly runAt: Date
     readonly retries: number
     readonly crashes: number
+    /** What it waits for. Null: it is not suspended. */
+    readonly waits: object | null
   },
   now: Date,
-): Exclude<JobStatus, 'pending'> | PendingKind {
-  const { status, runAt, retries, crashes } = job
+): JobState {
+  const { status, runAt, retries, crashes, waits } = job
+  if (waits && (status === 'blocked' || (status === 'pending' && runAt > now))) return 'suspended'
   if (status !== 'pending') return status
   if (retries > 0 || crashes > 0) return 'retrying'
   return runAt > now ? 'scheduled' : 'waiting'
@@ -71,8 +80,12 @@ export function canTransition(from: JobStatus, name: TransitionName): boolean {
   return allowed.includes(from)
 }
 
-/** Whether people can do this to a job with this status. */
-export function canAct(action: 'requeue' | 'run_now' | 'cancel' | 'delete', status: JobStatus): boolean {
+/** Whether people can do this to a job with this status, or to a suspended one. */
+export function canAct(
+  action: 'requeue' | 'run_now' | 'cancel' | 'delete',
+  status: JobStatus | 'suspended',
+): boolean {
+  if (status === 'suspended') return action === 'cancel'
   if (action === 'delete') return status === 'pending' || status === 'failed'
   if (action === 'run_now') return status === 'pending'
   return canTransition(status, action)

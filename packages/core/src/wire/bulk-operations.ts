@@ -15,7 +15,11 @@ export const previewRequestSchema = z.strictObject({
 
 /** What the matching jobs are: a summary of the newest ones. */
 const foundJobsSchema = z.object({
-  byStatus: z.record(z.string(), z.int()).describe('of the inspected jobs'),
+  byStatus: z
+    .record(z.string(), z.int())
+    .describe(
+      'of the inspected jobs; suspended ones and those that are being undone count as `suspended` and `undoing`',
+    ),
   byError: z
     .array(z.object({ class: z.string(), message: z.string(), count: z.int() }))
     .describe(

@@ -4,6 +4,7 @@ import { jobIdSchema } from '../job/id.ts'
 import { jobSchema } from '../job/job.ts'
 import { LIMITS } from '../job/limits.ts'
 import { clientItemSchema, enqueueRequestSchema, isRepeatSchema } from './enqueue.ts'
+import { isSuspendedSchema } from './jobs.ts'
 
 const requestId = clientItemSchema.shape.requestId
 
@@ -73,6 +74,7 @@ const treeJobSchema = jobSchema
     maxRetries: true,
     depsLeft: true,
     waits: true,
+    ending: true,
     runAt: true,
     created: true,
     startedAt: true,
@@ -86,7 +88,7 @@ const treeJobSchema = jobSchema
       .describe('its node in a flow; of a batch: then, onFailure; null: it has none'),
     parentId: jobIdSchema.nullable().describe('the job that spawned it; it may be missing from the jobs'),
     after: z.array(jobIdSchema).describe('the jobs that it waits for or waited for, of those in the tree'),
-    isSuspended: z.boolean().describe('it waits for a signal, a time, an answer or children'),
+    isSuspended: isSuspendedSchema,
     error: jobErrorSchema
       .pick({ class: true, message: true })
       .extend({ code: z.string().nullable() })
@@ -100,6 +102,7 @@ export const jobTreeSchema = z.object({
   jobs: z.array(treeJobSchema).describe('up to 1,000, oldest first; those nearest to the job'),
   counts: z
     .object({
+      undoing: z.int().describe('jobs that are being undone'),
       suspended: z.int(),
       blocked: z.int(),
       pending: z.int(),

@@ -81,6 +81,7 @@ export const healthSchema = z.object({
       waiting: true,
       scheduled: true,
       running: true,
+      suspended: true,
       blocked: true,
       throttled: true,
       oldestWaiting: true,

@@ -18,8 +18,8 @@ import { isIdSuffix } from './search-query.ts'
 /** Each is a condition of the statement: building it for thousands of them would take minutes. */
 const MAX_META_KEYS = 20
 
-/** What a filter can ask for: a status, or one kind of pending jobs. */
-export const filterStatusSchema = z.enum([...JOB_STATUSES, ...PENDING_KINDS])
+/** What a filter can ask for: a status, one kind of pending jobs, or suspended ones, which no other of these includes. */
+export const filterStatusSchema = z.enum([...JOB_STATUSES, ...PENDING_KINDS, 'suspended'])
 export type FilterStatus = z.output<typeof filterStatusSchema>
 
 /** Which jobs. The store checks what can be combined. */
@@ -29,7 +29,7 @@ export const jobFilterSchema = z.strictObject({
     .union([filterStatusSchema, z.array(filterStatusSchema).min(1).max(filterStatusSchema.options.length)])
     .optional()
     .describe(
-      'one status, or several; waiting (due), scheduled (due later) and retrying (a run failed) are kinds of pending',
+      'one status, or several; waiting (due), scheduled (due later) and retrying (a run failed) are kinds of pending; suspended jobs wait for a signal, a time, an answer or children, and are neither pending nor blocked here',
     ),
   /** In this queue. */
   queue: queueSchema.optional(),
@@ -75,10 +75,16 @@ export function wantedStates({ status }: Pick<JobFilter, 'status'>): readonly Fi
   )
 }
 
-/** The statuses that a filter asks for, each once and in one order; undefined: any. */
+/** The statuses of the jobs that a filter asks for, each once and in one order; undefined: any. */
 export function statusesOf(filter: Pick<JobFilter, 'status'>): readonly JobStatus[] | undefined {
-  const wanted = wantedStates(filter)?.map((state) => (isPendingKind(state) ? 'pending' : state))
+  const wanted = wantedStates(filter)?.flatMap(statusesIn)
   return wanted && JOB_STATUSES.filter((known) => wanted.includes(known))
+}
+
+/** Which statuses the jobs in this state have. */
+export function statusesIn(state: FilterStatus): readonly JobStatus[] {
+  if (state === 'suspended') return ['blocked', 'pending']
+  return [isPendingKind(state) ? 'pending' : state]
 }
 
 export function isPendingKind(state: FilterStatus): state is PendingKind {
@@ -134,7 +140,11 @@ export type JobDetails = z.output<typeof jobDetailsSchema>
 
 export const getJobResponseSchema = jobDetailsSchema.extend({ masked: maskedSchema })
 
-const relativeSchema = jobSummarySchema.pick({ id: true, topic: true, queue: true, status: true })
+export const isSuspendedSchema = z.boolean().describe('it waits for a signal, a time, an answer or children')
+
+const relativeSchema = jobSummarySchema
+  .pick({ id: true, topic: true, queue: true, status: true, ending: true })
+  .extend({ isSuspended: isSuspendedSchema })
 export type Relative = Readonly<z.output<typeof relativeSchema>>
 
 /** The relatives of a job. Each list has the first 50. */

@@ -27,6 +27,8 @@ export const queueOverviewSchema = z.object({
   /** Due later. */
   scheduled: z.int().describe('due later'),
   running: z.int(),
+  /** Their handlers wait for a signal, a time, an answer or children. Counted nowhere else. */
+  suspended: z.int().describe('their handlers wait for a signal, a time, an answer or children'),
   /** Waiting for other jobs. */
   blocked: z.int().describe('waiting for other jobs'),
   /** Due, but throttled by a full concurrency key. */

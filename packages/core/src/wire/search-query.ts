@@ -33,7 +33,7 @@ export const SEARCH_QUALIFIERS = {
   'payload:': '"order 42"',
 } as const
 
-const STATUSES: readonly FilterStatus[] = [...JOB_STATUSES, ...PENDING_KINDS]
+const STATUSES: readonly FilterStatus[] = [...JOB_STATUSES, ...PENDING_KINDS, 'suspended']
 
 const DAY_MS = 86_400_000
 /** More would be more guesses than a person wants to see, and more searches than the API allows at once. */

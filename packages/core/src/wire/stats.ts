@@ -16,11 +16,14 @@ export const jobStatsRequestSchema = z.strictObject({
 })
 
 export const jobStatsSchema = z.object({
-  blocked: countSchema,
-  pending: countSchema,
+  blocked: countSchema.describe('waiting for other jobs'),
+  pending: countSchema.describe('waiting, scheduled and retrying jobs'),
   waiting: countSchema.describe('pending jobs that are due'),
   scheduled: countSchema.describe('pending jobs that are due later'),
   retrying: countSchema.describe('pending jobs that run again because a run failed'),
+  suspended: countSchema.describe(
+    'jobs whose handler waits for a signal, a time, an answer or children; neither pending nor blocked',
+  ),
   processing: countSchema,
   completed: countSchema,
   failed: countSchema,
@@ -62,8 +65,12 @@ export const failureGroupSchema = z.object({
   fingerprint: z.string(),
   class: z.string().describe('of the error of the sample; empty: no error was stored'),
   message: z.string().describe('of the error of the sample'),
-  /** Live jobs: they wait for their next run, or run again. */
+  /** Live jobs: they wait for their next run, or run again. Without those that are being undone. */
   retrying: countSchema.describe('live jobs whose last run failed: they wait for the next one, or run again'),
+  /** Of the 100 of each queue and topic that are due first and last: they have failed, and their undos run or are to run. */
+  undoing: countSchema.describe(
+    'live jobs that failed so and are being undone, which are not retrying; exact up to 100 live jobs in a queue and topic',
+  ),
   retryingIsExact: z.boolean().describe('false: at least so many are retrying'),
   /** Ended within the requested time. */
   failed: countSchema.describe('jobs that gave up since `since`'),

@@ -1,4 +1,4 @@
-import { type JobId, OncueError } from '@oncue/core'
+import { type JobId, type JobStatus, OncueError } from '@oncue/core'
 import type {
   AuditEntry,
   BulkOperation,
@@ -12,9 +12,9 @@ import { type Acted, type ActionBatch, BATCH, BUSY_ATTEMPTS } from './actions.ts
 import { insertEntries, type NewAuditEntry } from './audit.ts'
 import { afterLook, awaitsCanary, look, NO_OUTCOMES, remember, saveOutcomes } from './bulk-outcomes.ts'
 import type { ListPosition } from './reads/cursor.ts'
-import { byIdStatement } from './reads/jobs.ts'
+import { byIdStatement, STATE_COLUMNS, STATE_TYPES, type StateRow, shownState } from './reads/jobs.ts'
 import type { Batch, Match } from './reads/list.ts'
-import { type Fragment, q, type Sql } from './sql.ts'
+import { type Fragment, q, readAll, type Sql } from './sql.ts'
 
 export type { BulkOperationStatus }
 export type BulkOperationError = NonNullable<BulkOperation['error']>
@@ -279,18 +279,21 @@ export async function countMatches(
   return { total, totalIsExact: true, newest }
 }
 
-type LookedAt = FoundJobs['sample'][number] & {
-  readonly class: string | null
-  readonly message: string | null
-  readonly fingerprint: string | null
-}
+type LookedAt = Pick<FoundJobs['sample'][number], 'id' | 'topic' | 'queue'> &
+  StateRow & {
+    readonly class: string | null
+    readonly message: string | null
+    readonly fingerprint: string | null
+  }
 
-const COLUMNS = `n.id, n.topic, n.queue, cast(n.status as text) as status, n.last_error ->> 'class' as class,
+const COLUMNS = `n.id, n.topic, n.queue, n.last_error ->> 'class' as class,
   n.last_error ->> 'message' as message, n.last_error ->> 'fingerprint' as fingerprint`
 
 /** What those jobs are, without their payloads. */
 async function describeMatches(sql: Sql, { newest, ...count }: Counted): Promise<BulkOperationPreview> {
-  const rows = await sql.all<LookedAt>(byIdStatement(sql.dialect, newest, COLUMNS))
+  const { live, finished } = STATE_COLUMNS
+  const of = byIdStatement(sql.dialect, newest, `${COLUMNS}, ${live}`, `${COLUMNS}, ${finished}`)
+  const [now, rows] = await Promise.all([sql.now(), readAll<LookedAt>(sql, of, STATE_TYPES)])
   const found = new Map(rows.map((row) => [row.id, row]))
   const seen = newest.flatMap((id) => found.get(id) ?? []).reverse()
   const errors = seen.filter((row) => row.class !== null)
@@ -298,7 +301,9 @@ async function describeMatches(sql: Sql, { newest, ...count }: Counted): Promise
   const kinds = tally(errors, (row) => row.fingerprint ?? JSON.stringify([row.class, row.message]))
   return {
     ...count,
-    byStatus: Object.fromEntries(tally(seen, ({ status }) => status).map(([{ status }, n]) => [status, n])),
+    byStatus: Object.fromEntries(
+      tally(seen, (row) => stateOf(row, now)).map(([row, n]) => [stateOf(row, now), n]),
+    ),
     byError: kinds
       .slice(0, MOST_ERRORS)
       .map(([row, n]) => ({ class: row.class ?? '', message: row.message ?? '', count: n })),
@@ -306,6 +311,13 @@ async function describeMatches(sql: Sql, { newest, ...count }: Counted): Promise
     inspected: seen.length,
     sample: seen.slice(0, SAMPLE).map(({ id, topic, queue, status }) => ({ id, topic, queue, status })),
   }
+}
+
+/** Its status, if that says what can be done with it. */
+function stateOf(row: StateRow, now: Date): JobStatus | 'suspended' | 'undoing' {
+  const { isSuspended, ending } = shownState(row, now)
+  if (ending) return 'undoing'
+  return isSuspended ? 'suspended' : row.status
 }
 
 /** One of each kind, with how many there are, the most frequent first. */

@@ -2,9 +2,10 @@ import { randomUUID } from 'node:crypto'
 import { type EnqueueOptions, type JobId, LIMITS } from '@oncue/core'
 import { Gate, until } from '@oncue/testing'
 import { describe, expect, it } from 'vitest'
+import { toTarget } from '../../src/portable/actions.ts'
 import type { NewOutcome, SuspendedWait } from '../../src/portable/outcomes.ts'
 import type { Transaction } from '../../src/queue/transaction.ts'
-import type { ClaimedJob, RunRef, Settlement, Store } from '../../src/store.ts'
+import type { ClaimedJob, JobFilter, RunRef, Settlement, Store } from '../../src/store.ts'
 import {
   aJob,
   anError,
@@ -433,6 +434,50 @@ export function describeDurable(dialect: Dialect): void {
         expect(points.map(({ wait }) => (wait.p95 ?? 0) < 5_000)).toEqual([true])
       })
 
+      it('is counted and listed apart, and nowhere else, until something resumes it', async () => {
+        const store = await bench.openWithClock()
+        const [timed, endless] = [await aRun(store), await aRun(store)]
+        await store.settle([suspend(timed, [nap]), suspend(endless, [bank], false)])
+        const later = aJob({ delay: DAY })
+        const blocked = aJob({ after: [later.id] })
+        await store.enqueue([later, blocked])
+        const asOf = bench.clock.now()
+        const both = [timed.id, endless.id].toSorted()
+        const found = async (status: JobFilter['status']) => {
+          const { items, total } = await store.list({ status })
+          expect(total).toBe(items.length)
+          return items.map(({ id }) => id).toSorted()
+        }
+        expect(await store.stats()).toMatchObject({
+          ...{ suspended: 2, blocked: 1, pending: 1, waiting: 0, scheduled: 1, retrying: 0 },
+        })
+        expect(await store.queues()).toMatchObject([
+          { suspended: 2, blocked: 1, waiting: 0, scheduled: 1, throttled: 0, oldestWaiting: null },
+        ])
+        expect(await found('suspended')).toEqual(both)
+        expect(await found('pending')).toEqual([later.id])
+        expect(await found('scheduled')).toEqual([later.id])
+        expect(await found('blocked')).toEqual([blocked.id])
+        expect(await found(['blocked', 'suspended'])).toEqual([...both, blocked.id].toSorted())
+        expect(await found(['pending', 'blocked', 'suspended'])).toHaveLength(4)
+        expect(await found(['processing', 'completed'])).toEqual([])
+        const preview = (status: JobFilter['status']) => store.bulkOperations.preview({ status }, asOf)
+        expect(await preview(['pending', 'blocked', 'suspended'])).toMatchObject({
+          ...{ total: 4, byStatus: { suspended: 2, blocked: 1, pending: 1 } },
+        })
+        expect(await store.runNow(toTarget({ status: 'pending' }))).toEqual({ done: 1, skipped: {} })
+
+        bench.clock.advance(MINUTE)
+        await store.durable.signal({ id: endless.id, name: 'bank', data: '1' })
+        expect(await store.stats()).toMatchObject({ suspended: 0, pending: 3, waiting: 3 })
+        expect(await store.queues()).toMatchObject([
+          { suspended: 0, blocked: 1, waiting: 3, oldestWaiting: asOf },
+        ])
+        expect(await found('suspended')).toEqual([])
+        expect(await found('waiting')).toEqual([...both, later.id].toSorted())
+        expect((await store.tree(timed.id))?.counts).toMatchObject({ suspended: 0, pending: 1 })
+      })
+
       it('says what it waits for', async () => {
         const store = await bench.openWithClock()
         const run = await aRun(store)
@@ -448,6 +493,17 @@ export function describeDurable(dialect: Dialect): void {
           text: 'Suspended: waits for signal bank',
           until: null,
         })
+        const again = await aRun(store)
+        const pause: SuspendedWait = { kind: 'retry', name: 'charge', key: 'retry:charge#1', delayMs: 40_000 }
+        await store.settle([suspend(again, [pause])])
+        expect((await store.explain(again.id))?.reasons[0]).toMatchObject({
+          text: 'Retrying step charge in 40 s',
+        })
+        bench.clock.advance(MINUTE)
+        await record(store, await claimOne(store), [{ key: pause.key, kind: 'timer' }])
+        expect((await store.timeline(again.id))?.entries).toContainEqual(
+          expect.objectContaining({ kind: 'retried', name: 'charge' }),
+        )
       })
 
       it('tells its story', async () => {

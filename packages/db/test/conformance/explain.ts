@@ -174,7 +174,10 @@ export function describeExplain(dialect: Dialect): void {
       expect(await store.explain(child.id)).toEqual({
         ...{ id: child.id, status: 'blocked', position: null },
         reasons: [{ kind: 'parents', text: 'Waits for 2 other jobs', until: null }],
-        waitsFor: parents.map(({ id, topic }) => ({ id, topic, queue: 'default', status: 'pending' })),
+        waitsFor: parents.map(({ id, topic }) => ({
+          ...{ id, topic, queue: 'default', status: 'pending' },
+          ...{ isSuspended: false, ending: null },
+        })),
       })
     })
 

@@ -111,14 +111,16 @@ export function describeFailures(dialect: Dialect): void {
         expect(await store.failures()).toEqual([
           {
             fingerprint: 'two',
-            ...{ class: anError.class, message: gaveUp.id, retrying: 0, retryingIsExact: true, failed: 1 },
+            ...{ class: anError.class, message: gaveUp.id, retrying: 0, undoing: 0 },
+            ...{ retryingIsExact: true, failed: 1 },
             ...{ nextTryAt: null, firstSeen: gaveUp.at, lastSeen: gaveUp.at, isNew: true },
             ...{ topics: ['a'], queues: ['default'], trend: trend.with(-1, 1) },
             sample: { jobId: gaveUp.id, error: errorOf(gaveUp.id, 'two') },
           },
           {
             fingerprint: 'one',
-            ...{ class: anError.class, message: last.id, retrying: 2, retryingIsExact: true, failed: 0 },
+            ...{ class: anError.class, message: last.id, retrying: 2, undoing: 0 },
+            ...{ retryingIsExact: true, failed: 0 },
             nextTryAt: new Date(last.at.getTime() + MINUTE),
             ...{ firstSeen: first.at, lastSeen: last.at, isNew: true },
             ...{ topics: ['a', 'b'], queues: ['default', 'other'], trend: trend.with(-1, 2) },

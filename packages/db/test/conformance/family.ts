@@ -20,7 +20,7 @@ export function describeFamily(dialect: Dialect): void {
       const waits = aJob({ topic: 'waits', after: [parent.id, second.id] })
       await store.enqueue([waits])
 
-      const child = { queue: 'default', status: 'pending' }
+      const child = { queue: 'default', status: 'pending', isSuspended: false, ending: null }
       expect(await store.family(parent.id)).toEqual({
         ...{ id: parent.id, parent: null, waitsFor: [], childrenAreComplete: true },
         dependants: [{ ...child, id: waits.id, topic: 'waits', status: 'blocked' }],

@@ -431,6 +431,7 @@ export function describeFlows(dialect: Dialect): void {
             pending: 1,
             failed: 1,
             blocked: 1,
+            undoing: 0,
             suspended: 0,
             processing: 0,
             cancelled: 0,

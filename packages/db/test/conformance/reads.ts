@@ -560,7 +560,15 @@ export function describeReads(dialect: Dialect): void {
       await queues.configure('idle', { ageingMs: 5_000 })
       await store.limit({ queue: 'limited' }, { maxRunning: 2, rate: { count: 10, intervalMs: 1_000 } })
       bench.clock.advance(10)
-      const empty = { waiting: 0, scheduled: 0, running: 0, blocked: 0, throttled: 0, oldestWaiting: null }
+      const empty = {
+        waiting: 0,
+        scheduled: 0,
+        running: 0,
+        suspended: 0,
+        blocked: 0,
+        throttled: 0,
+        oldestWaiting: null,
+      }
       const unset = { paused: null, ageingMs: null, limit: null }
       expect(await store.queues()).toEqual([
         {
@@ -568,6 +576,7 @@ export function describeReads(dialect: Dialect): void {
           waiting: 2,
           scheduled: 1,
           running: 1,
+          suspended: 0,
           blocked: 1,
           throttled: 0,
           oldestWaiting: start,

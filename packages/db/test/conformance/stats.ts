@@ -32,6 +32,7 @@ export function describeStats(dialect: Dialect): void {
       await store.settle([complete(a), { ...b, kind: 'fail', error: anError }, { ...c, kind: 'cancel' }])
       expect(await store.stats()).toEqual({
         blocked: 0,
+        suspended: 0,
         pending: 2,
         waiting: 2,
         scheduled: 0,
@@ -281,6 +282,7 @@ function countFromScratch(
   const finished = completed + count('failed')
   return {
     ...(counts as Record<(typeof JOB_STATUSES)[number], number>),
+    suspended: 0,
     successRate: finished ? completed / finished : 1,
     averageRunMs: runs.length ? runs.reduce((sum, { runMs }) => sum + runMs, 0) / runs.length : 0,
   }

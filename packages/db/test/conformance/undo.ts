@@ -264,6 +264,33 @@ export function describeUndo(dialect: Dialect): void {
       expect(await claimOne(store)).toMatchObject({ id: run.id, ending: { status: 'failed' } })
     })
 
+    it('is named so among those that failed like it, in families and trees, and in what an action would find', async () => {
+      const store = await bench.openWithClock()
+      const run = await charged(store)
+      const child = aJob({ topic: 'child', parentId: run.id, delay: MINUTE })
+      await store.enqueue([child])
+      await store.settle([fail(run)])
+      const ending = { since: bench.clock.now().toISOString(), status: 'failed' }
+      const { fingerprint } = anError
+      expect(await store.failures()).toMatchObject([{ fingerprint, retrying: 0, undoing: 1, failed: 0 }])
+      expect(await store.family(child.id)).toMatchObject({
+        parent: { id: run.id, ending, isSuspended: false },
+      })
+      const tree = await store.tree(run.id)
+      expect(tree?.counts).toMatchObject({ undoing: 1, pending: 1, suspended: 0 })
+      expect(tree?.jobs.find(({ id }) => id === run.id)).toMatchObject({ ending, isSuspended: false })
+      const asOf = bench.clock.now()
+      const found = await store.bulkOperations.preview({ topic: 'mail_digest' }, asOf)
+      expect(found.byStatus).toEqual({ undoing: 1 })
+
+      const undoing = await claimOne(store)
+      await store.settle([retry(undoing)])
+      expect(await store.failures()).toMatchObject([{ fingerprint, retrying: 0, undoing: 1, failed: 0 }])
+      await record(store, await claimOne(store), wasUndone('refund'))
+      await store.settle([undone({ id: run.id, run: 3 })])
+      expect(await store.failures()).toMatchObject([{ fingerprint, retrying: 0, undoing: 0, failed: 1 }])
+    })
+
     it('is undone when its parent is cancelled', async () => {
       const store = await bench.openWithClock()
       await store.enqueue([aJob()])

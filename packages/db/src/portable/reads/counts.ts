@@ -1,11 +1,11 @@
-import { type JobStatus, PENDING_KINDS, type PendingKind } from '@oncue/core'
+import type { FilterStatus } from '@oncue/core/wire'
 import type { JobFilter, JobStats } from '../../store.ts'
 import { all, type Fragment, join, q, raw, type Sql } from '../sql.ts'
-import { isOfKind } from './filter.ts'
+import { isIn, WAITING_STATES } from './filter.ts'
 
 export type QueueAndTopic = Pick<JobFilter, 'queue' | 'topic'>
 
-type Counts = Record<JobStatus | PendingKind, number> & { readonly runs: number; readonly run_ms: number }
+type Counts = Record<FilterStatus, number> & { readonly runs: number; readonly run_ms: number }
 
 /** `queue` and `topic` are columns of every table that counts jobs. */
 export function inQueueAndTopic({ queue, topic }: QueueAndTopic): Fragment {
@@ -27,13 +27,11 @@ export function counted(where: Fragment): Fragment {
 export async function countJobs(sql: Sql, filter: QueueAndTopic): Promise<Counts> {
   const where = inQueueAndTopic(filter)
   const sum = (column: string) => `cast(coalesce(sum(${column}), 0) as bigint) as ${column}`
-  const kinds = PENDING_KINDS.map(
-    (kind) =>
-      q`count(*) filter (where status = 'pending' and ${isOfKind(kind, '', raw('c.now'))}) as ${raw(kind)}`,
+  const states = WAITING_STATES.map(
+    (state) => q`count(*) filter (where ${isIn(state, '', raw('c.now'))}) as ${raw(state)}`,
   )
   const statement = q`select * from
-    (select count(*) filter (where status = 'blocked') as blocked, count(*) filter (where status = 'pending') as pending,
-       count(*) filter (where status = 'processing') as processing, ${join(kinds, ', ')}
+    (select count(*) filter (where status = 'processing') as processing, ${join(states, ', ')}
      from {jobs} cross join (select ${sql.clock()} as now limit 1) c where ${where}) live,
     (select ${raw(['completed', 'failed', 'cancelled', 'runs', 'run_ms'].map(sum).join(', '))}
      from ${counted(where)} c) finished`
@@ -42,7 +40,7 @@ export async function countJobs(sql: Sql, filter: QueueAndTopic): Promise<Counts
 }
 
 const NONE = {
-  ...{ blocked: 0, pending: 0, waiting: 0, scheduled: 0, retrying: 0 },
+  ...{ blocked: 0, pending: 0, waiting: 0, scheduled: 0, retrying: 0, suspended: 0 },
   ...{ processing: 0, completed: 0, failed: 0, cancelled: 0 },
 }
 

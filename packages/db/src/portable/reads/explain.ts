@@ -1,4 +1,4 @@
-import type { Job, JobId, JobWaits } from '@oncue/core'
+import { type Job, type JobId, type JobWaits, stateOf } from '@oncue/core'
 import { INTERNAL_QUEUE, retriesOfUndoing } from '@oncue/core/internal'
 import { type Explanation, type WaitReason, WORKER_SILENT_MS } from '@oncue/core/wire'
 import type { StoredEnding } from '../../store.ts'
@@ -133,17 +133,24 @@ function waitsItself(job: WaitingJob, slots: readonly Slot[], now: Date): WaitRe
   return [{ kind: 'scheduled', text: `Scheduled: due in ${later}`, until }]
 }
 
-/** "signal bank", "an answer to approve", "3 of 5 children" */
+/** "signal bank", "an answer to approve", "the retry of charge", "3 of 5 children" */
 function waitInWords({ kind, name, children }: JobWaits['for'][number]): string {
   if (children) return `${number(children.left)} of ${number(children.total)} children`
+  if (kind === 'retry') return `the retry of ${name}`
   return `${kind === 'ask' ? 'an answer to' : kind} ${name}`
 }
 
-/** "Suspended: waits for signal bank" */
-function suspendedBy({ status, waits, visibleAt: until }: WaitingJob, now: Date): WaitReason | undefined {
+/** "Suspended: waits for signal bank", "Retrying step charge in 40 s" */
+function suspendedBy(job: WaitingJob, now: Date): WaitReason | undefined {
+  if (stateOf(job, now) !== 'suspended') return undefined
+  const { waits, visibleAt: until, ending } = job
   const open = waits?.for ?? []
-  const isSuspended = status === 'blocked' || (until !== null && until > now)
-  if (open.length === 0 || !isSuspended) return undefined
+  const [only] = open
+  if (open.length === 1 && only?.kind === 'retry' && until) {
+    const what = ending?.status ? 'undo' : 'step'
+    const text = `Retrying ${what} ${only.name} in ${inWords(until.getTime() - now.getTime())}`
+    return { kind: 'suspended', text, until }
+  }
   const names = open.map(waitInWords).join(' or ')
   const later = until && `, for another ${inWords(until.getTime() - now.getTime())}`
   return { kind: 'suspended', text: `Suspended: waits for ${names}${later ?? ''}`, until }

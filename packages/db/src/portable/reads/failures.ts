@@ -26,7 +26,9 @@ const MOST_GROUPS = 1_000
 
 type GroupRow = {
   readonly fingerprint: string
+  /** Live jobs, also those that are being undone. */
   readonly retrying: number
+  readonly undoing: number
   readonly failed: number
   /** Whether there are more retrying jobs than were counted. */
   readonly beyond: number
@@ -70,13 +72,14 @@ export async function failures(sql: Sql, { text, ...filter }: FailureFilter = {}
 const before = (moment: Date, ms: number) => new Date(moment.getTime() - ms)
 
 function groupOf(sql: Sql, row: GroupRow): FailureGroup {
-  const { fingerprint, retrying, failed } = row
+  const { fingerprint, retrying, undoing, failed } = row
   const error = sql.json(row.sample_error) as JobError | null
   return {
     fingerprint,
     class: error?.class ?? '',
     message: error?.message ?? '',
-    retrying,
+    retrying: retrying - undoing,
+    undoing,
     retryingIsExact: !row.beyond,
     failed,
     nextTryAt: sql.time(row.next_try),
@@ -150,16 +153,16 @@ export function failuresStatement(dialect: Sql['dialect'], filter: Failed): Frag
       where h.status = 'failed' and h.finished_at >= ${since} and ${where}
       group by coalesce(h.fingerprint, ''), h.topic, h.queue, part),
     g as materialized (
-      select fingerprint, cast(sum(retrying) as bigint) as retrying, cast(sum(failed) as bigint) as failed,
+      select fingerprint, cast(sum(retrying) as bigint) as retrying, cast(sum(undoing) as bigint) as undoing, cast(sum(failed) as bigint) as failed,
         cast(sum(retrying + failed) as bigint) as total, max(beyond) as beyond, min(next_try) as next_try,
         min(first_seen) as first_seen, max(last_seen) as last_seen, min(oldest) as oldest, max(last_live) as last_live,
         max(last_failed) as last_failed, ${list}(distinct topic) as topics, ${list}(distinct queue) as queues
       from (
-        select fingerprint, topic, queue, 0 as retrying, count as failed, 0 as beyond, ${never} as next_try,
+        select fingerprint, topic, queue, 0 as retrying, 0 as undoing, count as failed, 0 as beyond, ${never} as next_try,
           first_seen, last_seen, oldest, ${never} as last_live, last_seen as last_failed
         from c where fingerprint <> ''
         union all
-        select fingerprint, topic, queue, case when retrying > n then n else retrying end,
+        select fingerprint, topic, queue, case when retrying > n then n else retrying end, undoing,
           0, case when retrying > n then 1 else 0 end, next_try,
           first_seen, last_seen, oldest, last_seen, ${never}
         from r, most) k
@@ -215,7 +218,8 @@ function retryingKinds(dialect: Sql['dialect'], filter: Failed): Fragment {
   const end = (order: 'asc' | 'desc') => {
     const scan = { ...index, where: of('o'), order: raw(`x.run_at ${order}`), limit: LOOK_AT }
     return q`select o.fingerprint, o.queue, o.topic, n.id,
-      case when n.status <> 'pending' and n.run_at < n.updated then n.run_at else n.updated end as seen
+      case when n.status <> 'pending' and n.run_at < n.updated then n.run_at else n.updated end as seen,
+      case when n.ending ->> 'status' is null then 0 else 1 end as undoing
       from ${each(dialect, raw('kinds'), scan)}`
   }
   return q`${distinctHeads(dialect, 'heads', index, ['fingerprint', 'queue', 'topic'], MOST_KINDS)},
@@ -227,10 +231,10 @@ function retryingKinds(dialect: Sql['dialect'], filter: Failed): Fragment {
     ends as materialized (${end('asc')} union ${end('desc')}),
     seen as materialized (
       select fingerprint, queue, topic, min(seen) as first_seen, max(seen) as last_seen,
-        min(cast(id as text)) as oldest
+        min(cast(id as text)) as oldest, sum(undoing) as undoing
       from ends group by fingerprint, queue, topic),
     r as materialized (
-      select k.fingerprint, k.queue, k.topic, k.first_seen, k.last_seen, k.oldest,
+      select k.fingerprint, k.queue, k.topic, k.first_seen, k.last_seen, k.oldest, k.undoing,
         (select count(*) from (
           select 1 from ${rows} where ${of('k')} order by x.run_at limit (select n + 1 from most)) few) as retrying,
         (select x.run_at from ${rows} where ${of('k')} and x.run_at > ${now} order by x.run_at limit 1) as next_try

@@ -1,8 +1,8 @@
 import type { JobId } from '@oncue/core'
 import type { Family, Relative } from '@oncue/core/wire'
 import { idsOf } from '../enqueue.ts'
-import { type Fragment, q, raw, type Sql } from '../sql.ts'
-import { byIdStatement, get } from './jobs.ts'
+import { type Fragment, q, raw, readAll, type Sql, timeOf } from '../sql.ts'
+import { byIdStatement, get, STATE_COLUMNS, STATE_TYPES, type StateRow, shownState } from './jobs.ts'
 
 /** How many relatives of each kind are named. */
 const MAX_RELATIVES = 50
@@ -52,13 +52,25 @@ async function dependantsOf(sql: Sql, id: JobId): Promise<Relative[]> {
   return relatives(sql, edges)
 }
 
-const COLUMNS = 'n.id, n.topic, n.queue, cast(n.status as text) as status'
+const COLUMNS = {
+  live: `n.id, n.topic, n.queue, ${STATE_COLUMNS.live}`,
+  finished: `n.id, n.topic, n.queue, ${STATE_COLUMNS.finished}`,
+}
+
+type Row = Pick<Relative, 'id' | 'topic' | 'queue'> & StateRow
+
+function toRelative(row: Row, now: Date): Relative {
+  const { id, topic, queue, status } = row
+  return { id, topic, queue, status, ...shownState(row, now) }
+}
 
 async function relatives(sql: Sql, edges: readonly { readonly id: JobId }[]): Promise<Relative[]> {
   if (edges.length === 0) return []
-  const found = await sql.all<Relative>(byIdStatement(sql.dialect, idsOf(edges), COLUMNS))
+  const of = byIdStatement(sql.dialect, idsOf(edges), COLUMNS.live, COLUMNS.finished)
+  const [now, found] = await Promise.all([sql.now(), readAll<Row>(sql, of, STATE_TYPES)])
   // One that was enqueued again after it had finished is in both tables; the live one comes first.
-  return [...new Map(found.reverse().map((job) => [job.id, job])).values()].sort(byId)
+  const jobs = new Map(found.reverse().map((row) => [row.id, toRelative(row, now)]))
+  return [...jobs.values()].sort(byId)
 }
 
 type IdRange = { readonly from: string; readonly to: string | null }
@@ -69,11 +81,24 @@ async function childrenIn(
   parent: JobId,
   ids: IdRange,
 ): Promise<{ found: Relative[]; isComplete: boolean }> {
-  type Row = { readonly looked: number; readonly id: string | null } & Omit<Relative, 'id'>
-  const rows = await sql.walk<Row>(childrenStatement(table, parent, ids))
+  type Looked = { readonly looked: number; readonly id: string | null } & Omit<
+    Row,
+    'id' | 'runAt' | 'ending'
+  > & {
+      readonly run_at: unknown
+      readonly ending: unknown
+    }
+  const [now, rows] = await Promise.all([sql.now(), sql.walk<Looked>(childrenStatement(table, parent, ids))])
   return {
-    found: rows.flatMap(({ id, topic, queue, status }) =>
-      id === null ? [] : [{ id, topic, queue, status }],
+    found: rows.flatMap(({ id, run_at, ending, ...row }) =>
+      id === null
+        ? []
+        : [
+            toRelative(
+              { ...row, id, runAt: timeOf(sql, run_at), ending: sql.json(ending) as Row['ending'] },
+              now,
+            ),
+          ],
     ),
     isComplete: Number(rows[0]?.looked ?? 0) <= MAX_LOOKED_AT,
   }
@@ -83,9 +108,9 @@ async function childrenIn(
 export function childrenStatement(table: 'jobs' | 'history', parent: JobId, { from, to }: IdRange): Fragment {
   const before = to === null ? raw('') : q`and n.id < ${to}`
   return q`with walked as (
-      select ${raw(COLUMNS)}, n.parent_id from ${raw(`{${table}}`)} n where n.id >= ${from} ${before}
+      select ${raw(table === 'jobs' ? COLUMNS.live : COLUMNS.finished)}, n.parent_id from ${raw(`{${table}}`)} n where n.id >= ${from} ${before}
       order by n.id limit ${MAX_LOOKED_AT + 1})
-    select (select count(*) from walked) as looked, c.id, c.topic, c.queue, c.status
+    select (select count(*) from walked) as looked, c.id, c.topic, c.queue, c.status, c.run_at, c.waits, c.ending
     from (select 1 as one) o
     left join (select * from walked where parent_id = ${parent} limit ${MAX_RELATIVES + 1}) c on 1 = 1`
 }

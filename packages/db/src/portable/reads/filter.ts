@@ -1,6 +1,6 @@
-import { isFinished, type JobStatus, LIMITS, OncueError, type PendingKind } from '@oncue/core'
+import { isFinished, type JobStatus, LIMITS, OncueError } from '@oncue/core'
 import { assertText, hasDroppedKey, toInputError } from '@oncue/core/internal'
-import { filterStatusSchema, isIdSuffix, isPendingKind, statusesOf, wantedStates } from '@oncue/core/wire'
+import { type FilterStatus, filterStatusSchema, isIdSuffix, statusesOf, wantedStates } from '@oncue/core/wire'
 import type { z } from 'zod'
 import type { JobFilter } from '../../store.ts'
 import { type Fragment, join, q, raw, type Sql } from '../sql.ts'
@@ -84,16 +84,40 @@ export function isOneOf(column: string, statuses: readonly JobStatus[]): Fragmen
     : q`${raw(column)} in (${join(values, ', ')})`
 }
 
-/** With the moment that tells due jobs from those that are due later, where the filter asks for one of the two. */
+/** With the moment that tells due jobs from those that are due later, where the filter asks for some of them. */
 export type DatedFilter = JobFilter & { readonly now?: Date }
 
-export const pendingKindsOf = (filter: JobFilter) => wantedStates(filter)?.filter(isPendingKind) ?? []
+/** Those of jobs that neither run nor have ended. `pending` has three of the others in it. */
+export const WAITING_STATES = [
+  'blocked',
+  'pending',
+  'waiting',
+  'scheduled',
+  'retrying',
+  'suspended',
+] as const satisfies readonly FilterStatus[]
+type WaitingState = (typeof WAITING_STATES)[number]
 
-/** Of pending rows `row` those of one kind: as `stateOf` of core says. */
-export function isOfKind(kind: PendingKind, row: string, now: Fragment): Fragment {
+/** Of jobs that neither run nor have ended, the states that are asked for. Null: all, or none. */
+export function waitingStatesOf(filter: JobFilter): readonly WaitingState[] | null {
+  const wanted = wantedStates(filter) ?? []
+  const states = WAITING_STATES.filter((state) => wanted.includes(state))
+  const areAll = (['blocked', 'pending', 'suspended'] as const).every((state) => states.includes(state))
+  return states.length === 0 || areAll ? null : states
+}
+
+/** Live rows `row` in one of these states: as `stateOf` of core says. */
+export function isIn(state: WaitingState, row: string, now: Fragment): Fragment {
+  const isLater = q`${raw(`${row}run_at >`)} ${now}`
+  if (state === 'blocked') return raw(`${row}status = 'blocked' and ${row}waits is null`)
+  if (state === 'suspended')
+    return q`${raw(`${row}waits is not null`)} and ${raw(`(${row}status = 'blocked' or ${row}status = 'pending'`)} and ${isLater})`
+  const isPending = q`${raw(`${row}status = 'pending'`)} and not (${raw(`${row}waits is not null`)} and ${isLater})`
+  if (state === 'pending') return isPending
   const hasFailed = `(${row}retries > 0 or ${row}crashes > 0)`
-  if (kind === 'retrying') return raw(hasFailed)
-  return q`${raw(`not ${hasFailed} and ${row}run_at ${kind === 'scheduled' ? '>' : '<='}`)} ${now}`
+  if (state === 'retrying') return q`${isPending} and ${raw(hasFailed)}`
+  const isOfKind = state === 'scheduled' ? isLater : q`${raw(`${row}run_at <=`)} ${now}`
+  return q`${isPending} and not ${raw(hasFailed)} and ${isOfKind}`
 }
 
 /** Stands for any error text: it selects the tables that may have one, and adds no condition. */

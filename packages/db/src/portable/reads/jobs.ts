@@ -71,6 +71,30 @@ export function shownWaits(status: JobStatus, { since, for: open }: StoredWaits)
   }
 }
 
+/** Of a live or a finished job `n`: what tells those that are suspended or being undone from others. */
+export const STATE_COLUMNS = {
+  live: `cast(n.status as text) as status, n.run_at, case when n.waits is null then 0 else 1 end as waits, n.ending`,
+  finished: 'cast(n.status as text) as status, n.run_at, 0 as waits, cast(null as json) as ending',
+}
+
+export type StateRow = {
+  readonly status: JobStatus
+  readonly runAt: Date
+  readonly waits: number
+  readonly ending: StoredEnding | null
+}
+
+export const STATE_TYPES = { run_at: 'time', ending: 'json' } as const
+
+/** How it is shown: suspended, and how it will end if it is being undone. */
+export function shownState(
+  { status, runAt, waits, ending }: StateRow,
+  now: Date,
+): { readonly isSuspended: boolean; readonly ending: JobEnding | null } {
+  const isLater = status === 'blocked' || (status === 'pending' && runAt > now)
+  return { isSuspended: Number(waits) === 1 && isLater, ending: ending && shownEnding(ending) }
+}
+
 /** Only of a job that is being undone. Its error is its last one. */
 function shownEnding({ since, status }: StoredEnding): JobEnding | null {
   return since === undefined || status === undefined ? null : { since, status }

@@ -5,7 +5,7 @@ import { type Fragment, q, raw, type Sql, timeOf, withCtes } from '../sql.ts'
 import { withChildrenLeft } from './child-waits.ts'
 import { countJobs } from './counts.ts'
 import { type Direction, decodeCursor, encodeCursor, type ListPosition } from './cursor.ts'
-import { checkFilter, type DatedFilter, invalid, pendingKindsOf, withoutTexts } from './filter.ts'
+import { checkFilter, type DatedFilter, invalid, waitingStatesOf, withoutTexts } from './filter.ts'
 import { SUMMARY, type SummaryRow } from './jobs.ts'
 import { each } from './scan.ts'
 import {
@@ -83,7 +83,7 @@ export async function list(
 }
 
 async function dated(sql: Sql, filter: JobFilter): Promise<DatedFilter> {
-  return pendingKindsOf(filter).length > 0 ? { ...filter, now: await sql.now() } : filter
+  return waitingStatesOf(filter) ? { ...filter, now: await sql.now() } : filter
 }
 
 type Page = { readonly after: ListPosition | undefined; readonly limit: number; readonly offset: number }
@@ -210,13 +210,15 @@ const LOOK_UP_TO = 2_000
 /** How long the rest of a search may be counted. People wait for a page, rarely for its total. */
 const COUNT_MS = 20
 
+const EVERY_STATE = [...JOB_STATUSES, 'suspended'] as const
+
 /** The total from counters, which are kept by queue, topic and status only; otherwise null. */
 async function countedTotal(sql: Sql, filter: JobFilter): Promise<Total | null> {
   const { status, queue, topic, ...others } = filter
   if (Object.values(others).some((value) => value !== undefined)) return null
   const counts = await countJobs(sql, { queue, topic })
-  const statuses = wantedStates({ status }) ?? JOB_STATUSES
-  return { total: statuses.reduce((sum, name) => sum + counts[name], 0), totalIsExact: true }
+  const states = wantedStates({ status }) ?? EVERY_STATE
+  return { total: states.reduce((sum, name) => sum + counts[name], 0), totalIsExact: true }
 }
 
 /** `page` is a page of the list that is counted. */

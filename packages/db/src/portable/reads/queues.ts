@@ -1,7 +1,16 @@
 import type { ClaimRequest, Limit, QueueOverview } from '../../store.ts'
 import { type Fragment, list, q, raw, readAll, type Sql } from '../sql.ts'
+import { isIn } from './filter.ts'
 
-const NO_JOBS = { waiting: 0, scheduled: 0, running: 0, blocked: 0, throttled: 0, oldestWaiting: null }
+const NO_JOBS = {
+  waiting: 0,
+  scheduled: 0,
+  running: 0,
+  suspended: 0,
+  blocked: 0,
+  throttled: 0,
+  oldestWaiting: null,
+}
 
 type Jobs = Pick<QueueOverview, 'queue' | keyof typeof NO_JOBS>
 type Settings = Pick<QueueOverview, 'ageingMs'> & {
@@ -21,9 +30,11 @@ export async function queues(sql: Sql): Promise<QueueOverview[]> {
       sql,
       q`select queue,
         count(*) filter (where status = 'pending' and visible_at <= c.now) as waiting,
-        count(*) filter (where status = 'pending' and visible_at > c.now) as scheduled,
+        count(*) filter (where status = 'pending' and visible_at > c.now and not (waits is not null and run_at > c.now))
+          as scheduled,
         count(*) filter (where status = 'processing') as running,
-        count(*) filter (where status = 'blocked') as blocked,
+        count(*) filter (where ${isIn('suspended', '', raw('c.now'))}) as suspended,
+        count(*) filter (where ${isIn('blocked', '', raw('c.now'))}) as blocked,
         count(*) filter (where status = 'pending' and visible_at is null) as throttled,
         min(visible_at) filter (where status = 'pending' and visible_at <= c.now) as oldest_waiting
       from {jobs} cross join ${clock} group by queue`,

@@ -10,12 +10,12 @@ import {
   conditions,
   createdWithin,
   type DatedFilter,
-  isOfKind,
+  isIn,
   isOneOf,
   mayBeLive,
   mayHaveEnded,
   narrowPrefix,
-  pendingKindsOf,
+  waitingStatesOf,
 } from './filter.ts'
 import { having, type MetaEntry } from './meta.ts'
 import { distinctHeads, distinctTopics, each, newestPositions, ONCE, type Scan } from './scan.ts'
@@ -92,11 +92,11 @@ class Builder {
     const finished = [...both]
     const liveStatuses = this.#statuses?.filter((status) => !isFinished(status))
     if (liveStatuses?.length) live.push(isOneOf('x.status', liveStatuses))
-    const kinds = pendingKindsOf(filter)
-    if (kinds.length > 0) {
+    const states = waitingStatesOf(filter)
+    if (states) {
       const now = q`${asOf ?? filter.now ?? null}`
-      const of = kinds.map((kind) => isOfKind(kind, 'x.', now))
-      live.push(q`(x.status <> 'pending' or ${join(of, ' or ')})`)
+      const of = states.map((state) => isIn(state, 'x.', now))
+      live.push(q`(x.status = 'processing' or ${join(of, ' or ')})`)
     }
     // A job that is retried after the error counts too; one that got over it, or was requeued, does not.
     if (fingerprint !== undefined) live.push(q`x.fingerprint = ${fingerprint}`)

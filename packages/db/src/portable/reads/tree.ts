@@ -1,4 +1,4 @@
-import type { JobId, JobSummary } from '@oncue/core'
+import { type JobId, type JobSummary, stateOf } from '@oncue/core'
 import type { JobTree, TreeJob } from '@oncue/core/wire'
 import { isUuid } from '../../uuid.ts'
 import type { Spawned } from '../children.ts'
@@ -32,8 +32,10 @@ export async function tree(sql: Sql, id: JobId): Promise<JobTree | null> {
   if (!walk.jobs.has(id)) return null
   const childrenAreComplete = await walk.searchChildren()
   const jobs = await withChildrenLeft(sql, [...walk.jobs.values()])
-  const shown = jobs.map((job) => toTreeJob(job, walk)).sort((a, b) => (a.id < b.id ? -1 : 1))
+  const now = await sql.now()
+  const shown = jobs.map((job) => toTreeJob(job, walk, now)).sort((a, b) => (a.id < b.id ? -1 : 1))
   const counts = {
+    undoing: 0,
     suspended: 0,
     blocked: 0,
     pending: 0,
@@ -42,7 +44,8 @@ export async function tree(sql: Sql, id: JobId): Promise<JobTree | null> {
     failed: 0,
     cancelled: 0,
   }
-  for (const { isSuspended, status } of shown) counts[isSuspended ? 'suspended' : status]++
+  for (const { ending, isSuspended, status } of shown)
+    counts[ending ? 'undoing' : isSuspended ? 'suspended' : status]++
   return { id, jobs: shown, counts, isComplete: walk.isComplete, childrenAreComplete }
 }
 
@@ -236,15 +239,15 @@ export function childrenOfStatement(
       limit ${MAX_JOBS + 1}) c on 1 = 1`
 }
 
-function toTreeJob(job: JobSummary, { jobs, parentsOf, names }: Walk): TreeJob {
+function toTreeJob(job: JobSummary, { jobs, parentsOf, names }: Walk, now: Date): TreeJob {
   const { id, topic, queue, status, run, retries, maxRetries, depsLeft, waits, parentId, lastError } = job
-  const { runAt, created, startedAt, finishedAt, cancelAt } = job
+  const { runAt, created, startedAt, finishedAt, cancelAt, ending } = job
   return {
     ...{ id, topic, queue, status, run, retries, maxRetries, depsLeft, waits, parentId },
-    ...{ runAt, created, startedAt, finishedAt, cancelAt },
+    ...{ runAt, created, startedAt, finishedAt, cancelAt, ending },
     name: names.get(id) ?? null,
     after: [...(parentsOf.get(id) ?? [])].filter((parent) => jobs.has(parent)).sort(),
-    isSuspended: waits !== null,
+    isSuspended: stateOf(job, now) === 'suspended',
     error: lastError && { class: lastError.class, message: lastError.message, code: lastError.code ?? null },
   }
 }
