@@ -70,11 +70,11 @@ describe('a suspended job', () => {
     const undoing = jobOf({
       ...SUSPENDED,
       ending: { since: ago(1).toISOString(), status: 'failed' },
-      waits: { since: ago(1).toISOString(), for: [{ kind: 'timer', name: 'unbook', until: null }] },
+      waits: { since: ago(1).toISOString(), for: [{ kind: 'retry', name: 'unbook', until: null }] },
     })
     const { screen } = await open({}, undoing)
     expect(await screen.findByText('Undoing')).toBeVisible()
-    expect(await screen.findAllByText(/^Waiting to repeat the undo “unbook” since /)).toHaveLength(2)
+    expect(await screen.findAllByText('Retrying undo unbook')).toHaveLength(2)
     fireEvent.press(screen.getByLabelText('Cancel'))
     expect(await screen.findByText('This job is being undone, and ends when that is done.')).toBeVisible()
     await act(async () => {})
@@ -212,6 +212,76 @@ describe('a suspended job', () => {
     expect(screen.getByText('The last answer was refused: a note is missing')).toBeVisible()
     fireEvent.press(screen.getByLabelText('Answer'))
     expect(await screen.findByText('Pay it back?')).toBeVisible()
+  })
+})
+
+describe('a finished job', () => {
+  const DONE = jobOf({ ...SUSPENDED, status: 'failed', waits: null, finishedAt: NOW })
+  const story = () =>
+    storyOf(
+      told('step', { name: 'reserve' }),
+      told('step', { name: 'charge' }),
+      told('retried', { name: 'ship' }),
+      told('step_failed', { name: 'ship', data: { class: 'Error', message: 'no route' } }),
+    )
+  const press = async (screen: Awaited<ReturnType<typeof open>>['screen'], nth: number) => {
+    await screen.findByText('Step “charge” finished')
+    const button = screen.getAllByLabelText('Rerun from this step')[nth]
+    if (button) fireEvent.press(button)
+  }
+
+  it('runs again from a step, after it was said which of them that repeats', async () => {
+    const asked: unknown[] = []
+    const { screen } = await open(
+      {
+        'jobs.timeline': story,
+        'jobs.requeueFrom': (input) => {
+          asked.push(input)
+          return input
+        },
+      },
+      DONE,
+    )
+    expect(await screen.findByText('“ship” was tried again')).toBeVisible()
+    await press(screen, 1)
+    expect(await screen.findByText('Rerun from “charge”?')).toBeVisible()
+    expect(screen.getByText('Runs again, with its effects: charge and ship.')).toBeVisible()
+    expect(screen.getByText('Keeps its result, and does not run again: reserve.')).toBeVisible()
+    expect(screen.getByText(/^Signals and answers that came later are forgotten/)).toBeVisible()
+    expect(asked).toEqual([])
+    fireEvent.press(screen.getByLabelText('Rerun'))
+    expect(await screen.findByText('Set to run again from “charge”')).toBeVisible()
+    expect(asked).toEqual([{ id: JOB_ID, step: 'charge' }])
+  })
+
+  it('says why it cannot run again from there', async () => {
+    const { screen } = await open(
+      {
+        'jobs.timeline': story,
+        'jobs.requeueFrom': () => {
+          throw new OncueError('UNIQUE_KEY_LIVE', 'another live job holds the unique key')
+        },
+      },
+      DONE,
+    )
+    await press(screen, 0)
+    expect(await screen.findByText('No step was recorded before it: all run again.')).toBeVisible()
+    fireEvent.press(screen.getByLabelText('Rerun'))
+    expect(await screen.findByText(/another live job holds the unique key/)).toBeVisible()
+    expect(screen.getByText('Rerun from “reserve”?')).toBeVisible()
+  })
+
+  it('is not run again by a viewer, nor while it is live', async () => {
+    const { screen } = await open({ 'jobs.timeline': story }, DONE, 'viewer')
+    await press(screen, 0)
+    expect(await screen.findByText(/You are a viewer/)).toBeVisible()
+    expect(screen.queryByText('Rerun from “reserve”?')).toBeNull()
+    await act(async () => {})
+    screen.unmount()
+
+    const live = await open({ 'jobs.timeline': story })
+    expect(await live.screen.findByText('Step “charge” finished')).toBeVisible()
+    expect(live.screen.queryByLabelText('Rerun from this step')).toBeNull()
   })
 })
 

@@ -6,7 +6,7 @@ import { JsonTree } from '../../components/ui/json-tree.tsx'
 import { Pressable } from '../../components/ui/pressable.tsx'
 import { Text } from '../../components/ui/text.tsx'
 import { Age } from '../../components/ui/ticking.tsx'
-import { useRead } from '../../lib/api.tsx'
+import { useLock, useRead } from '../../lib/api.tsx'
 import { serverNow, useServerNow } from '../../lib/clock.ts'
 import { count, duration, moment, number, shortId, untilAbout } from '../../lib/format.ts'
 import { useOpen } from '../../lib/use-open.ts'
@@ -14,6 +14,8 @@ import { space, TARGET, type Tone, toneOf } from '../../theme/tokens.ts'
 import { useTheme } from '../../theme/use-theme.ts'
 import type { JobDetails } from './job-stream.ts'
 import { story } from './queries.ts'
+import { recordedSteps } from './rerun.ts'
+import { RerunSheet } from './rerun-sheet.tsx'
 import { Card, Section } from './section.tsx'
 import { type Entry, timelineOf } from './timeline.ts'
 import { waitInWords } from './waits.ts'
@@ -29,11 +31,27 @@ const MORE = 100
 export function JobTimeline({ job }: { readonly job: JobDetails }) {
   const { data } = useRead(story(job.id))
   const entries = useMemo(() => timelineOf(job, data, serverNow()), [job, data])
+  const steps = useMemo(() => recordedSteps(job, entries), [job, entries])
+  const [rerun, setRerun] = useState<string | null>(null)
   return (
     <Section title="Timeline">
       <Card>
-        <TimelineView entries={entries} masked={data?.masked} isComplete={data?.isComplete} />
+        <TimelineView
+          entries={entries}
+          masked={data?.masked}
+          isComplete={data?.isComplete}
+          steps={new Map(steps.map(({ key, name }) => [key, name]))}
+          onRerun={setRerun}
+        />
       </Card>
+      {rerun !== null && (
+        <RerunSheet
+          job={job}
+          step={rerun}
+          steps={steps.map(({ name }) => name)}
+          onClose={() => setRerun(null)}
+        />
+      )}
     </Section>
   )
 }
@@ -44,17 +62,21 @@ interface TimelineViewProps {
   readonly masked?: readonly string[] | undefined
   /** False: the API left older entries out. */
   readonly isComplete?: boolean | undefined
+  /** The steps from which it can run again, by the keys of their entries. */
+  readonly steps: ReadonlyMap<string, string>
+  readonly onRerun: (step: string) => void
 }
 
 /** What happened, from top to bottom. */
-function TimelineView({ entries, masked = NONE, isComplete = true }: TimelineViewProps) {
+function TimelineView(props: TimelineViewProps) {
+  const { entries, masked = NONE, isComplete = true, steps, onRerun } = props
   const [shown, setShown] = useState(SHOWN)
   const [first, ...rest] = entries
   const hidden = Math.max(0, rest.length - shown)
   if (!first) return null
   return (
     <View role="list">
-      <Line entry={first} isLast={rest.length === 0} masked={masked} />
+      <Line entry={first} isLast={rest.length === 0} masked={masked} step={null} onRerun={onRerun} />
       {!isComplete && (
         <View role="listitem" style={styles.gap}>
           <Text variant="small" color="textMuted">
@@ -72,7 +94,14 @@ function TimelineView({ entries, masked = NONE, isComplete = true }: TimelineVie
         </View>
       )}
       {rest.slice(hidden).map((entry, index, all) => (
-        <Line key={entry.key} entry={entry} isLast={index === all.length - 1} masked={masked} />
+        <Line
+          key={entry.key}
+          entry={entry}
+          isLast={index === all.length - 1}
+          masked={masked}
+          step={steps.get(entry.key) ?? null}
+          onRerun={onRerun}
+        />
       ))}
     </View>
   )
@@ -84,12 +113,15 @@ interface LineProps {
   readonly entry: Entry
   readonly isLast: boolean
   readonly masked: readonly string[]
+  /** Of a finished job: the step whose end it tells. */
+  readonly step: string | null
+  readonly onRerun: (step: string) => void
 }
 
 /** Entries are made anew whenever something happens, most of them as they were. */
 const Line = memo(DrawnLine, (before, after) => {
   const isSame = before.isLast === after.isLast && before.masked.join() === after.masked.join()
-  return isSame && areAlike(before.entry, after.entry)
+  return isSame && before.step === after.step && areAlike(before.entry, after.entry)
 })
 
 function areAlike(one: Entry, other: Entry): boolean {
@@ -102,7 +134,7 @@ function areAlike(one: Entry, other: Entry): boolean {
   })
 }
 
-function DrawnLine({ entry, isLast, masked }: LineProps) {
+function DrawnLine({ entry, isLast, masked, step, onRerun }: LineProps) {
   const { colors } = useTheme()
   const { title, icon, tone } = lookOf(entry)
   const { ink, wash } = toneOf(colors, tone)
@@ -134,7 +166,23 @@ function DrawnLine({ entry, isLast, masked }: LineProps) {
         {entry.kind === 'replaced' && entry.by !== null && <Successor jobId={entry.by} />}
         {entry.kind === 'event' && <EventData type={entry.type} data={entry.data} />}
         {entry.kind === 'told' && <ToldData told={entry} masked={masked} />}
+        {step !== null && <Rerun step={step} onRerun={onRerun} />}
       </View>
+    </View>
+  )
+}
+
+function Rerun({ step, onRerun }: { readonly step: string; readonly onRerun: (step: string) => void }) {
+  return (
+    <View style={styles.worker}>
+      <Button
+        label="Rerun from this step"
+        icon="requeue"
+        variant="quiet"
+        hint={`Runs “${step}” and all steps after it again`}
+        lock={useLock()}
+        onPress={() => onRerun(step)}
+      />
     </View>
   )
 }
@@ -180,6 +228,7 @@ function ToldData({ told, masked }: { readonly told: Told; readonly masked: read
   switch (what) {
     case 'asked':
     case 'slept':
+    case 'retried':
     case 'timeout':
       return null
     case 'spawned':
@@ -378,6 +427,12 @@ function toldLook({ what, name, by, data }: Told): Look {
       return { title: `Step${named} finished`, icon: 'check', tone: 'neutral' }
     case 'step_failed':
       return { title: `Step${named} failed`, icon: 'bad', tone: 'bad' }
+    case 'retried':
+      return {
+        title: `${name === null ? 'It' : `“${name}”`} was tried again`,
+        icon: 'requeue',
+        tone: 'neutral',
+      }
     case 'slept':
       return { title: `Sleep${named} ended`, icon: 'waiting', tone: 'neutral' }
     case 'signal':
