@@ -41,9 +41,10 @@ describe('numbers', () => {
   ])('a share of %d is %s', (share, text) => expect(plain(format.percent(share))).toBe(text))
 
   it.each([
-    [{ retrying: 2_105, retryingIsExact: true, failed: 40 }, '2,105 retrying · 40 gave up'],
-    [{ retrying: 10_000, retryingIsExact: false, failed: 0 }, 'at least 10,000 retrying'],
-    [{ retrying: 0, retryingIsExact: true, failed: 1 }, '1 gave up'],
+    [{ retrying: 2_105, undoing: 0, retryingIsExact: true, failed: 40 }, '2,105 retrying · 40 gave up'],
+    [{ retrying: 0, undoing: 1, retryingIsExact: true, failed: 0 }, '1 undoing'],
+    [{ retrying: 10_000, undoing: 0, retryingIsExact: false, failed: 0 }, 'at least 10,000 retrying'],
+    [{ retrying: 0, undoing: 0, retryingIsExact: true, failed: 1 }, '1 gave up'],
   ])('%j is %s', (group, text) => expect(format.failing(group)).toBe(text))
 
   it('counts with its noun', () => {

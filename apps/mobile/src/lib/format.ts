@@ -180,14 +180,16 @@ export function count(many: number, noun: string, nouns = `${noun}s`): string {
 
 export interface Failing {
   readonly retrying: number
+  readonly undoing: number
   readonly retryingIsExact: boolean
   readonly failed: number
 }
 
-/** `2,105 retrying · 40 gave up`, without parts that are zero. */
-export function failing({ retrying, retryingIsExact, failed }: Failing): string {
+/** `2,105 retrying · 1 undoing · 40 gave up`, without parts that are zero. */
+export function failing({ retrying, undoing, retryingIsExact, failed }: Failing): string {
   const parts = [
     retrying > 0 && `${retryingIsExact ? '' : 'at least '}${number(retrying)} retrying`,
+    undoing > 0 && `${number(undoing)} undoing`,
     failed > 0 && `${number(failed)} gave up`,
   ]
   return parts.filter(Boolean).join(' · ')

@@ -11,7 +11,7 @@ const JOB_ID = '0199a1b2-0000-7000-8000-00000000000a'
 export function groupOf(fingerprint: string, differs: Partial<FailureGroup> = {}): FailureGroup {
   return {
     ...{ fingerprint, class: 'SmtpTimeout', message: 'smtp.example.com did not answer' },
-    ...{ retrying: 0, retryingIsExact: true, failed: 312, nextTryAt: null },
+    ...{ retrying: 0, undoing: 0, retryingIsExact: true, failed: 312, nextTryAt: null },
     ...{ firstSeen: NOW, lastSeen: NOW, topics: ['digest'], queues: ['mail'] },
     ...{ isNew: false, trend: Array.from({ length: 24 }, (_, index) => index) },
     sample: {

@@ -62,7 +62,7 @@ describe('a server that does not respond', () => {
     let isUp = true
     const failure = {
       ...{ fingerprint: 'f00d', class: 'SmtpTimeout', message: 'no answer', topics: ['digest'] },
-      ...{ queues: ['mail'], retrying: 3, retryingIsExact: true, failed: 0, isNew: false },
+      ...{ queues: ['mail'], retrying: 3, undoing: 0, retryingIsExact: true, failed: 0, isNew: false },
       ...{ lastSeen: new Date(NOW.getTime() - 6_000), nextTryAt: new Date(NOW.getTime() + 40_000) },
     }
     const known = healthOf({ failures: [failure], alerts: { firing: 2, acked: 0, snoozed: 0 } })

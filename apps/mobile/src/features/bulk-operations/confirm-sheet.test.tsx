@@ -48,6 +48,21 @@ describe('the sheet before a bulk operation', () => {
     expect(screen.queryByText('Retry 12 jobs?')).toBeNull()
   })
 
+  it('promises only what the server will do: suspended jobs are skipped, and counted so', async () => {
+    const byStatus = { suspended: 2, failed: 10 }
+    const { screen } = await renderApp('/failures/f00d', {
+      answers: {
+        'jobs.failures': () => [groupOf('f00d')],
+        'bulkOperations.preview': () => ({ ...previewOf(12), byStatus }),
+        'bulkOperations.list': () => ({ items: [], nextCursor: null }),
+      },
+    })
+    fireEvent.press(await screen.findByLabelText('Retry these 12'))
+    expect(await screen.findByText('Retry 10 jobs?')).toBeVisible()
+    expect(screen.getByText(/^2 are waiting for a signal, .* and are skipped\.$/)).toBeVisible()
+    expect(screen.getByRole('button', { name: /^Retry 10.jobs/ })).toBeVisible()
+  })
+
   it('leaves each label the width it needs where text is large', async () => {
     jest.mocked(useFontScale).mockReturnValue(2)
     const { screen } = await ask()

@@ -24,6 +24,8 @@ import {
   type BulkOperation,
   type Filter,
   jobs,
+  leftAloneInWords,
+  leftAloneOf,
   many,
   phraseOf,
   scopeOf,
@@ -94,20 +96,22 @@ export function ConfirmSheet(props: ConfirmSheetProps) {
     }
   }
   const found = read.data
+  const acted = found && actedOf(action, found)
 
   return (
     <Sheet
       isOpen
-      title={titleOf(action, found)}
+      title={titleOf(action, acted)}
       // Closing now would look like cancelling.
       onClose={begin.isRunning ? stay : onClose}
       footer={
         found &&
-        found.count > 0 && (
+        acted &&
+        acted.count > 0 && (
           <ConfirmButton
             action={action}
-            count={found.count}
-            isExact={found.countIsExact}
+            count={acted.count}
+            isExact={acted.countIsExact}
             isDanger={!hasOutcomes}
             isBusy={begin.isRunning}
             onConfirm={() => void confirm(found)}
@@ -183,6 +187,7 @@ function Facts({
   readonly seen: Preview
   readonly count: number | undefined
 }) {
+  const leftAlone = leftAloneInWords(action, seen.byStatus, seen.countIsExact && seen.inspected >= seen.count)
   if (seen.count === 0) return <Text>No jobs match any more: they were already handled, or pruned.</Text>
   return (
     <>
@@ -210,6 +215,11 @@ function Facts({
           Jobs that match later are left alone.
         </Text>
       </Fact>
+      {leftAlone !== null && (
+        <Text color="warn" strong>
+          {leftAlone}
+        </Text>
+      )}
       <Text variant="small" color="textMuted">
         {CONSEQUENCES[action]}
       </Text>
@@ -327,7 +337,14 @@ export function newKey(): string {
   return `app-${Date.now().toString(36)}-${part()}${part()}`
 }
 
-function titleOf(action: Action, found: Preview | undefined): string {
+type Acted = Pick<Preview, 'count' | 'countIsExact'>
+
+/** What will be touched: the server skips the others. Of many jobs only the newest were inspected. */
+function actedOf(action: Action, { count, countIsExact, byStatus }: Preview): Acted {
+  return { count: Math.max(0, count - leftAloneOf(action, byStatus)), countIsExact }
+}
+
+function titleOf(action: Action, found: Acted | undefined): string {
   const { verb } = VERBS[action]
   if (!found) return `${verb}…`
   if (found.count === 0) return `Nothing to ${verb.toLowerCase()}`

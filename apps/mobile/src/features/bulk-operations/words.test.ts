@@ -2,6 +2,8 @@ import { describe, expect, it, vi } from 'vitest'
 import {
   barInWords,
   headlineOf,
+  leftAloneInWords,
+  leftAloneOf,
   many,
   outcomeInWords,
   outcomesInWords,
@@ -32,6 +34,27 @@ describe('how a bulk operation went, in words', () => {
     ['failed', 'Failed: retried 309 of 312'],
   ] as const)('%s: %s', (status, words) => {
     expect(headlineOf({ ...base, status })).toBe(words)
+  })
+
+  it.each([
+    ['run_now', { suspended: 2, undoing: 1 }, 2, /^2 are waiting for .* and are skipped\.$/],
+    ['cancel', { suspended: 2, undoing: 1 }, 1, /^1 is being undone, and is skipped\.$/],
+    [
+      'delete',
+      { suspended: 2, undoing: 1 },
+      3,
+      /^2 are waiting for .* and 1 is being undone, and are skipped\.$/,
+    ],
+    [
+      'requeue',
+      { suspended: 1 },
+      1,
+      /^1 is waiting for a signal, an answer, a time or children, and is skipped\.$/,
+    ],
+  ] as const)('a %s of %j is said to leave some alone', (action, states, many, words) => {
+    expect(leftAloneOf(action, states)).toBe(many)
+    expect(leftAloneInWords(action, states)).toMatch(words)
+    expect(leftAloneInWords(action, { pending: 3, failed: 1 })).toBeNull()
   })
 
   it('says "at least" where the count was cut short', () => {

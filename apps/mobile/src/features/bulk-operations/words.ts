@@ -32,8 +32,39 @@ const REASONS: Readonly<Record<string, string>> = {
   PARENT_LIVE: 'their parent is live and uses their results',
   RUNNING: 'already running',
   SUSPENDED: 'they wait for a signal, an answer, a time or their children',
+  UNDOING: 'they are being undone',
   THROTTLED: 'they wait for a slot of their concurrency key',
   UNIQUE_KEY_LIVE: 'another job holds the same unique key',
+}
+
+/** What the server leaves alone, of those that are neither finished nor about to run: by the action. */
+const LEFT_ALONE: Readonly<Record<Action, readonly ('suspended' | 'undoing')[]>> = {
+  requeue: ['suspended', 'undoing'],
+  run_now: ['suspended'],
+  cancel: ['undoing'],
+  delete: ['suspended', 'undoing'],
+}
+
+/** Of jobs by their state, how many an action skips because they are suspended or being undone. */
+export function leftAloneOf(action: Action, byState: Readonly<Record<string, number>>): number {
+  return LEFT_ALONE[action].reduce((sum, state) => sum + (byState[state] ?? 0), 0)
+}
+
+/** "2 are suspended and are skipped." Null: none is. */
+export function leftAloneInWords(
+  action: Action,
+  byState: Readonly<Record<string, number>>,
+  isAll = true,
+): string | null {
+  const parts = LEFT_ALONE[action].flatMap((state) => {
+    const here = byState[state] ?? 0
+    const what =
+      state === 'suspended' ? 'waiting for a signal, an answer, a time or children' : 'being undone'
+    return here > 0 ? [`${number(here)} ${here === 1 ? 'is' : 'are'} ${what}`] : []
+  })
+  if (parts.length === 0) return null
+  const many = leftAloneOf(action, byState)
+  return `${isAll ? '' : 'At least '}${parts.join(' and ')}, and ${many === 1 ? 'is' : 'are'} skipped.`
 }
 
 /** A job that could not be requeued is waiting or running already: all other states can be. */

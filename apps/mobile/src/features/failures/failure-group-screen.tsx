@@ -204,6 +204,11 @@ function Shown({ group, retrying, failed, window, onWindow }: ShownProps) {
               : many(group.retrying, group.retryingIsExact)}
           </Fact>
         )}
+        {group.undoing > 0 && (
+          <Fact name="undoing" isNumber>
+            {number(group.undoing)}
+          </Fact>
+        )}
         {group.nextTryAt && (
           <Fact name="next try" isNumber>
             <Until to={group.nextTryAt} />

@@ -17,6 +17,7 @@ export interface FailureRowProps {
     readonly topics: readonly string[]
     readonly queues: readonly string[]
     readonly retrying: number
+    readonly undoing: number
     readonly retryingIsExact: boolean
     readonly failed: number
     readonly nextTryAt: Date | null

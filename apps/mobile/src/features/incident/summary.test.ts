@@ -5,7 +5,7 @@ import { incidentSummary } from './summary.ts'
 
 const groupOf = (name: string, retrying: number) => ({
   ...{ fingerprint: name, class: name, message: 'no answer\nat line 1', isNew: false },
-  ...{ retrying, retryingIsExact: true, failed: 40, nextTryAt: null },
+  ...{ retrying, undoing: 0, retryingIsExact: true, failed: 40, nextTryAt: null },
   ...{ topics: ['mail_digest'], queues: ['mail'], lastSeen: NOW },
 })
 

@@ -73,10 +73,15 @@ function section(title: string, lines: readonly string[], max = lines.length, wh
   return [`*${title}*`, ...lines.slice(0, max).map((line) => `• ${line}`), ...more].join('\n')
 }
 
-function errorLine({ class: name, message, retrying, failed, topics }: Health['failures'][number]): string {
+function errorLine(group: Health['failures'][number]): string {
+  const { class: name, message, retrying, undoing, failed, topics } = group
   const [first = ''] = message.split('\n')
   const short = first.length > MAX_MESSAGE ? `${first.slice(0, MAX_MESSAGE)}…` : first
-  const counts = [retrying > 0 && `${number(retrying)} retrying`, failed > 0 && `${number(failed)} gave up`]
+  const counts = [
+    retrying > 0 && `${number(retrying)} retrying`,
+    undoing > 0 && `${number(undoing)} undoing`,
+    failed > 0 && `${number(failed)} gave up`,
+  ]
   return `${name}: ${short} (${topics.join(', ')}): ${counts.filter(Boolean).join(', ')}`
 }
 

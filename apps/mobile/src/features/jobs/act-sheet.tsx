@@ -14,11 +14,14 @@ import { TOUCHED } from '../bulk-operations/queries.ts'
 import {
   type Action,
   jobs,
+  leftAloneInWords,
+  leftAloneOf,
   outcomeInWords,
   phraseOf,
   reasonInWords,
   VERBS,
 } from '../bulk-operations/words.ts'
+import { stateOf } from './job-row.tsx'
 
 /** The most ids that one call may name. */
 const BATCH = 1_000
@@ -63,20 +66,29 @@ export function ActSheet({ action, ids, known, notice, onClose, onDone }: ActShe
       setProblem(describeProblem(error).text)
     }
   }
+  const states = statesOf(ids, known)
+  const acted = ids.length - leftAloneOf(action, states)
+  const leftAlone = leftAloneInWords(action, states)
   return (
     <Sheet
       isOpen
-      title={`${phraseOf(action, ids.length === 1 ? 'this job' : jobs(ids.length))}?`}
+      title={
+        acted === 0
+          ? `Nothing to ${VERBS[action].verb.toLowerCase()}`
+          : `${phraseOf(action, ids.length === 1 ? 'this job' : jobs(acted))}?`
+      }
       // Closing now would look like cancelling.
       onClose={acting.isRunning ? stay : onClose}
       footer={
-        <ConfirmButton
-          action={action}
-          count={ids.length}
-          isDanger={action === 'cancel' || action === 'delete'}
-          isBusy={acting.isRunning}
-          onConfirm={() => void confirm()}
-        />
+        acted > 0 && (
+          <ConfirmButton
+            action={action}
+            count={acted}
+            isDanger={action === 'cancel' || action === 'delete'}
+            isBusy={acting.isRunning}
+            onConfirm={() => void confirm()}
+          />
+        )
       }
     >
       <View style={styles.scope}>
@@ -90,9 +102,16 @@ export function ActSheet({ action, ids, known, notice, onClose, onDone }: ActShe
           {notice}
         </Text>
       )}
-      <Text variant="small" color="textMuted">
-        {consequenceOf(action, ids.length)}
-      </Text>
+      {leftAlone !== null && (
+        <Text color="warn" strong>
+          {leftAlone}
+        </Text>
+      )}
+      {acted > 0 && (
+        <Text variant="small" color="textMuted">
+          {consequenceOf(action, ids.length)}
+        </Text>
+      )}
       {problem !== null && (
         <Text color="bad" role="alert">
           {problem}
@@ -102,11 +121,21 @@ export function ActSheet({ action, ids, known, notice, onClose, onDone }: ActShe
   )
 }
 
-interface Known {
+type Known = Parameters<typeof stateOf>[0] & {
   readonly id: string
   readonly topic: string
   readonly queue: string
-  readonly status: string
+}
+
+/** How many of them were in each state when last loaded. */
+function statesOf(ids: readonly string[], known: readonly Known[]): Readonly<Record<string, number>> {
+  const wanted = new Set(ids)
+  const counts: Record<string, number> = {}
+  for (const job of known) {
+    const state = stateOf(job)
+    if (wanted.has(job.id)) counts[state] = (counts[state] ?? 0) + 1
+  }
+  return counts
 }
 
 /** How many of them were running when last loaded. */
@@ -169,7 +198,7 @@ const CALLS = { requeue: 'requeue', run_now: 'runNow', cancel: 'cancel', delete:
 const CONSEQUENCES: Readonly<Record<Action, string>> = {
   requeue: 'Runs again from the start, with all retries.',
   run_now: 'Runs as soon as a worker is free, instead of at its time. Its retries stay as they are.',
-  cancel: 'Waiting jobs will not run. Running jobs are asked to stop.',
+  cancel: 'Waiting jobs will not run. Running jobs are asked to stop. Jobs with undos are undone first.',
   delete: 'Permanently deleted, with payload and error. Only waiting and failed jobs can be deleted.',
 }
 

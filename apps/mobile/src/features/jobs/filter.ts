@@ -42,6 +42,7 @@ export const STATUSES = [
   'waiting',
   'processing',
   'scheduled',
+  'suspended',
   'blocked',
   'completed',
   'cancelled',

@@ -6,7 +6,7 @@ import type { Tree, TreeJob } from './tree.ts'
 const id = (n: number) => `01997000-0000-7000-8000-00000000000${n}`
 const jobOf = (n: number, name: string | null, differs: Partial<TreeJob>): TreeJob => ({
   ...{ id: id(n), name, topic: 'page', queue: 'default', status: 'completed', parentId: null, after: [] },
-  ...{ isSuspended: false, waits: null, error: null },
+  ...{ isSuspended: false, waits: null, ending: null, error: null },
   ...differs,
 })
 
@@ -28,17 +28,24 @@ const FLOW: Tree = {
       },
     }),
     jobOf(4, 'publish', { status: 'blocked', after: [id(2), id(3)] }),
+    jobOf(6, 'refund', {
+      status: 'pending',
+      ending: { since: minutesAgo(1).toISOString(), status: 'cancelled' },
+    }),
     jobOf(5, null, { topic: 'thumbnail', status: 'processing', parentId: id(3) }),
   ],
 }
 
 it('the tree of a flow says of each job what it does, fails with or waits for', () => {
   renderRouter({ index: () => <JobTree tree={FLOW} /> }, { initialUrl: '/' })
-  expect(screen.getByText(/^5.jobs: 1 failed, 1 running, 1 suspended, 1 blocked, 1 completed$/)).toBeVisible()
+  expect(
+    screen.getByText(/^6.jobs: 1 failed, 1 undoing, 1 running, 1 suspended, 1 blocked, 1 completed$/),
+  ).toBeVisible()
   expect(screen.getByText('Error: scanner is down')).toBeVisible()
   expect(screen.getByText(/^Waiting for 1 of 1 children since /)).toBeVisible()
   expect(screen.getByText('Waits for scan and resize')).toBeVisible()
   expect(screen.getByText(/^publish · page · …00000004 \(this job\)$/)).toBeVisible()
+  expect(screen.getByRole('link', { name: `Job ${id(6)}, refund · page, undoing` })).toBeVisible()
   const child = `Job ${id(5)}, thumbnail, running`
   expect(screen.getByRole('link', { name: child })).toBeVisible()
   expect(screen.queryByRole('link', { name: new RegExp(id(4)) })).toBeNull()

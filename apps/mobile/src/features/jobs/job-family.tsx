@@ -123,9 +123,10 @@ function Line({ twig: { job, depth, after }, isThis }: { readonly twig: Twig; re
 /** Up to here the jobs that one waits for are named. */
 const NAMED = 2
 
-function aboutOf({ error, waits, isSuspended, status }: TreeJob, after: readonly TreeJob[]): string | null {
+function aboutOf(job: TreeJob, after: readonly TreeJob[]): string | null {
+  const { error, waits, isSuspended, ending, status } = job
   if (error) return `${error.class}: ${error.message}`
-  if (isSuspended && waits) return waitInWords(waits, serverNow())
+  if (isSuspended && waits) return waitInWords(waits, serverNow(), ending !== null)
   if (status !== 'blocked' || after.length === 0) return null
   const names = after.map(({ name, topic, id }) => name ?? `${topic} ${shortId(id)}`)
   return `Waits for ${after.length > NAMED ? count(after.length, 'job') : names.join(' and ')}`

@@ -31,6 +31,7 @@ const FAILED = jobOf({
 })
 
 const COUNTS = {
+  undoing: 0,
   suspended: 0,
   blocked: 0,
   pending: 0,
@@ -53,7 +54,7 @@ const treeJobOf = (id: string, status: 'completed' | 'failed', parentId: string 
     waits: null,
   },
   ...{ runAt: NOW, created: NOW, startedAt: NOW, finishedAt: NOW, cancelAt: null, name: null, parentId },
-  ...{ after: [], isSuspended: false, error: null },
+  ...{ after: [], isSuspended: false, ending: null, error: null },
 })
 
 const open = (job = FAILED, answers: TestAnswers = {}, role: 'viewer' | 'admin' = 'admin') =>
@@ -109,7 +110,12 @@ describe('a job', () => {
           { kind: 'parents', text: 'Waits for 1 other job', until: null },
           { kind: 'paused', text: 'Queue mail is paused by ada, for another 12 min', until: NOW },
         ],
-        waitsFor: [{ id: parent, topic: 'render', queue: 'media', status: 'processing' }],
+        waitsFor: [
+          {
+            ...{ id: parent, topic: 'render', queue: 'media', status: 'processing' },
+            ...{ isSuspended: false, ending: null },
+          },
+        ],
       }),
     })
     expect(await screen.findByText('Waits for 1 other job')).toBeVisible()

@@ -70,6 +70,39 @@ describe('Jobs', () => {
     await waitFor(() => expect(asked).toContainEqual({ status: 'retrying', limit: 100 }))
   })
 
+  it('lists suspended jobs apart, and says what an action on a selection leaves alone', async () => {
+    const waits = { since: NOW.toISOString(), for: [{ kind: 'signal' as const, name: 'bank', until: null }] }
+    const jobs = [
+      jobOf({ id: idAt(1), topic: 'later', runAt: new Date(Date.now() + 3_600_000) }),
+      jobOf({ id: idAt(2), topic: 'refund', status: 'blocked', visibleAt: null, waits }),
+    ]
+    const asked: Filter[] = []
+    const { screen } = await renderApp('/jobs', {
+      answers: {
+        ...ANSWERS,
+        'jobs.list': (filter) => {
+          asked.push(filter)
+          return pageOf(jobs)
+        },
+      },
+    })
+    fireEvent.press(await screen.findByLabelText('Suspended'))
+    await waitFor(() => expect(asked).toContainEqual({ status: 'suspended', limit: 100 }))
+    fireEvent.press(await screen.findByLabelText('Select'))
+    fireEvent.press(await screen.findByLabelText(/^refund in mail, Suspended/))
+    fireEvent.press(screen.getByLabelText('Run now'))
+    expect(await screen.findByText('Nothing to run now')).toBeVisible()
+    expect(screen.getByText(/^1 is waiting for a signal, .* and is skipped\.$/)).toBeVisible()
+    fireEvent.press(screen.getByLabelText('Close'))
+    fireEvent.press(screen.getByLabelText(/^later in mail, Scheduled/))
+    fireEvent.press(screen.getByLabelText('Run now'))
+    expect(await screen.findByText('Run 1 job now?')).toBeVisible()
+    expect(screen.getByText(/^1 is waiting for a signal, .* and is skipped\.$/)).toBeVisible()
+    fireEvent.press(screen.getByLabelText('Close'))
+    fireEvent.press(screen.getByLabelText('Cancel'))
+    expect(await screen.findByText(/^Cancel 2.jobs\?$/)).toBeVisible()
+  })
+
   it('requests the filter of the address, and shows it', async () => {
     const asked: Filter[] = []
     const { screen } = await renderApp('/jobs?status=failed&queue=eu%2Fmail&fingerprint=f00d', {

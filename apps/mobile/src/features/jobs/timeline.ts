@@ -169,7 +169,7 @@ class Reader {
   }
 
   #endsWait(what: ToldKind): boolean {
-    return this.#suspendedAt !== null && (what === 'slept' || WAKES.includes(what))
+    return this.#suspendedAt !== null && (what === 'slept' || what === 'retried' || WAKES.includes(what))
   }
 
   /** Of the latest run, unless an event tells it. */

@@ -3,7 +3,7 @@ import { arranged, countsOf, type TreeJob } from './tree.ts'
 
 const jobOf = (id: string, differs: Partial<TreeJob> = {}): TreeJob => ({
   ...{ id, topic: 'scan', queue: 'default', status: 'completed', name: id, parentId: null, after: [] },
-  ...{ isSuspended: false, waits: null, error: null },
+  ...{ isSuspended: false, waits: null, ending: null, error: null },
   ...differs,
 })
 

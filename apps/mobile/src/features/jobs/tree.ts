@@ -1,7 +1,17 @@
 import type { JobStatus, Outputs } from '@oncue/sdk'
 
 type Whole = Outputs['jobs']['tree']
-type Known = 'id' | 'topic' | 'queue' | 'status' | 'name' | 'parentId' | 'after' | 'isSuspended' | 'waits'
+type Known =
+  | 'id'
+  | 'topic'
+  | 'queue'
+  | 'status'
+  | 'name'
+  | 'parentId'
+  | 'after'
+  | 'isSuspended'
+  | 'waits'
+  | 'ending'
 
 /** A job of a family, as far as it is drawn. */
 export type TreeJob = Pick<Whole['jobs'][number], Known> & {
@@ -54,18 +64,31 @@ function inOrder(jobs: readonly TreeJob[]): readonly TreeJob[] {
   return ordered
 }
 
-/** A suspended one is neither waiting nor blocked. */
+type TreeState = JobStatus | 'suspended' | 'undoing'
+
+/** A suspended one is neither waiting nor blocked, and one that is being undone neither waiting nor running. */
 export function stateOf({
   status,
   isSuspended,
-}: Pick<TreeJob, 'status' | 'isSuspended'>): JobStatus | 'suspended' {
+  ending,
+}: Pick<TreeJob, 'status' | 'isSuspended' | 'ending'>): TreeState {
+  if (ending) return 'undoing'
   return isSuspended ? 'suspended' : status
 }
 
-const ORDER = ['failed', 'processing', 'suspended', 'pending', 'blocked', 'completed', 'cancelled'] as const
+const ORDER = [
+  'failed',
+  'undoing',
+  'processing',
+  'suspended',
+  'pending',
+  'blocked',
+  'completed',
+  'cancelled',
+] as const
 
 /** Each state that there is, and how many jobs are in it. */
-export function countsOf(jobs: readonly TreeJob[]): readonly (readonly [JobStatus | 'suspended', number])[] {
+export function countsOf(jobs: readonly TreeJob[]): readonly (readonly [TreeState, number])[] {
   const counts = ORDER.map((state) => [state, jobs.filter((job) => stateOf(job) === state).length] as const)
   return counts.filter(([, many]) => many > 0)
 }

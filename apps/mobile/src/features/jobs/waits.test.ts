@@ -17,11 +17,20 @@ describe('what a suspended job waits for', () => {
       /^Sleeping \(settle\) since 2.d, until 5 Nov$/,
     ],
     [
+      waits({ kind: 'retry', name: 'charge', until: at('2026-11-03T12:00:40Z') }),
+      /^Retrying step charge in 40.s$/,
+    ],
+    [
       waits({ kind: 'children', name: '5', until: null, children: { left: 3, total: 5 } }),
       /^Waiting for 3 of 5 children since 2.d$/,
     ],
   ])('is said in one sentence', (given, said) => {
     expect(waitInWords(given, NOW)).toMatch(said)
+  })
+
+  it('is the retry of an undo, of a job that is being undone', () => {
+    const retry = { kind: 'retry', name: 'refund', until: at('2026-11-03T12:00:40Z') } as const
+    expect(waitInWords(waits(retry), NOW, true)).toMatch(/^Retrying undo refund in 40.s$/)
   })
 
   it('of several waits names all, and the end of the first', () => {
@@ -38,13 +47,12 @@ describe('what a suspended job waits for', () => {
 })
 
 describe('a job is suspended', () => {
-  const job = { status: 'pending', visibleAt: new Date(NOW + 1), waits: waits(bank) } as const
+  const job = { status: 'pending', runAt: new Date(NOW + 1), waits: waits(bank) } as const
 
   it('until its time has come, or it was woken', () => {
     expect(openWaits(job, NOW)).toBe(job.waits)
-    expect(openWaits({ ...job, status: 'blocked', visibleAt: null }, NOW)).toBe(job.waits)
-    expect(openWaits({ ...job, visibleAt: new Date(NOW) }, NOW)).toBeNull()
-    expect(openWaits({ ...job, visibleAt: null }, NOW)).toBeNull()
+    expect(openWaits({ ...job, status: 'blocked', runAt: new Date(NOW) }, NOW)).toBe(job.waits)
+    expect(openWaits({ ...job, runAt: new Date(NOW) }, NOW)).toBeNull()
     expect(openWaits({ ...job, status: 'processing' }, NOW)).toBeNull()
     expect(openWaits({ ...job, waits: null }, NOW)).toBeNull()
   })

@@ -13,7 +13,7 @@ const trouble = healthOf({
   failures: [
     {
       ...{ fingerprint: 'f00d', class: 'SmtpTimeout', message: 'no answer', topics: ['digest'] },
-      ...{ queues: ['mail'], retrying: 2_105, retryingIsExact: true, failed: 40 },
+      ...{ queues: ['mail'], retrying: 2_105, undoing: 0, retryingIsExact: true, failed: 40 },
       ...{ nextTryAt: new Date(NOW.getTime() + 40_500), lastSeen: NOW, isNew: true },
     },
   ],

@@ -27,7 +27,7 @@ export function NowTiles({ health }: { readonly health: Health }) {
         <Tile
           label="Backlog"
           value={number(backlog.value)}
-          trend={trendOf(backlog.spark)}
+          trend={backlogTrend(health)}
           spark={backlog.spark}
           window={WINDOW}
           onPress={() => router.push({ pathname: '/jobs', params: { status: 'pending' } })}
@@ -92,6 +92,13 @@ function OldestWaiting({ health, onPress }: { readonly health: Health; readonly 
       trend={isLate ? `over ${limit}, ${trend}` : `${trend}, limit ${limit}`}
     />
   )
+}
+
+/** Suspended jobs wait for something else than a worker: they are no backlog, and named beside it. */
+function backlogTrend({ backlog, queues, others }: Health): string {
+  const suspended = queues.reduce((sum, queue) => sum + queue.suspended, others.suspended)
+  const trend = trendOf(backlog.spark)
+  return suspended > 0 ? `${trend}, ${number(suspended)} suspended` : trend
 }
 
 function failureTrend({ failureRate, thresholds }: Health): string {

@@ -79,11 +79,12 @@ export function QueueRow({ queue, onPress, onPause, onResume, isCurrent = false 
   )
 }
 
-/** "1,204 waiting · 10/20 running · 14 gave up in 1 h". */
-function numbersOf({ waiting, running, capacity, failedLastHour }: QueueHealth): string {
+/** "1,204 waiting · 10/20 running · 3 suspended · 14 gave up in 1 h". */
+function numbersOf({ waiting, running, suspended, capacity, failedLastHour }: QueueHealth): string {
   const parts = [
     `${number(waiting)} waiting`,
     capacity === 0 && running === 0 ? 'no worker' : `${number(running)}/${number(capacity)} running`,
+    ...(suspended > 0 ? [`${number(suspended)} suspended`] : []),
     ...(failedLastHour > 0 ? [`${number(failedLastHour)} gave up in 1 h`] : []),
   ]
   return parts.map((part) => part.replaceAll(' ', '\u00a0')).join(' · ')

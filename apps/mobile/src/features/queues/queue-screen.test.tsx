@@ -6,7 +6,7 @@ import { healthOf, NOW, queueOf } from '../../testing/health.ts'
 import { offline, renderApp } from '../../testing/render-app.tsx'
 
 const STATS = {
-  ...{ blocked: 0, pending: 7, waiting: 7, scheduled: 0, retrying: 0, processing: 1 },
+  ...{ blocked: 0, pending: 7, waiting: 7, scheduled: 0, retrying: 0, suspended: 0, processing: 1 },
   ...{ completed: 52, failed: 24, cancelled: 0 },
 }
 const WORKER = {
@@ -174,14 +174,14 @@ describe('a queue', () => {
     const { app, screen } = await renderApp('/queues/mail', {
       answers: {
         ...ANSWERS,
-        ...healthWith({ waiting: 0, scheduled: 127 }),
+        ...healthWith({ waiting: 0, scheduled: 127, suspended: 3 }),
         'jobs.stats': () => ({
           ...{ ...STATS, pending: 127, waiting: 0, scheduled: 2, retrying: 125 },
           ...{ successRate: 0.9, averageRunMs: 12 },
         }),
       },
     })
-    expect(await screen.findByLabelText(/^Waiting: 0, 125 retrying, 2 scheduled/)).toBeVisible()
+    expect(await screen.findByLabelText(/^Waiting: 0, 125 retrying, 2 scheduled, 3 suspended/)).toBeVisible()
     expect(screen.getByLabelText('Waiting 0')).toBeVisible()
     expect(screen.getByLabelText('Scheduled 2')).toBeVisible()
     fireEvent.press(screen.getByLabelText('Retrying 125'))

@@ -159,6 +159,7 @@ const SHOWN = [
   'waiting',
   'retrying',
   'scheduled',
+  'suspended',
   'processing',
   'failed',
   'blocked',

@@ -96,7 +96,10 @@ function OldestTile({
 }
 
 /** Jobs that are not ready to run. */
-function laterOf({ scheduled, blocked, throttled }: QueueHealth, stats: JobStats | undefined): string {
+function laterOf(
+  { scheduled, suspended, blocked, throttled }: QueueHealth,
+  stats: JobStats | undefined,
+): string {
   const parts = [
     ...(stats
       ? [
@@ -104,6 +107,7 @@ function laterOf({ scheduled, blocked, throttled }: QueueHealth, stats: JobStats
           stats.scheduled > 0 && `${number(stats.scheduled)} scheduled`,
         ]
       : [scheduled > 0 && `${number(scheduled)} due later`]),
+    suspended > 0 && `${number(suspended)} suspended`,
     blocked > 0 && `${number(blocked)} blocked`,
     throttled > 0 && `${number(throttled)} throttled`,
   ].filter(Boolean)
