@@ -252,7 +252,7 @@ describe.each(DIALECTS)('REST on %s', (dialect) => {
             topics: [topic],
             queues: [queue],
           },
-          ...{ retrying: 0, retrying_is_exact: true, failed: 1, next_try_at: null, is_new: true },
+          ...{ retrying: 0, undoing: 0, retrying_is_exact: true, failed: 1, next_try_at: null, is_new: true },
           ...{ first_seen: expect.any(String), last_seen: expect.any(String), trend: expect.any(Array) },
           sample: { job_id: failed, error: expect.objectContaining({ class: 'TypeError' }) },
         },
