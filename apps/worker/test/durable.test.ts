@@ -469,7 +469,7 @@ describeBoth('a step', (bench) => {
       }
       return step('a', work, { retry: { max: 2, strategy: 'fixed', baseDelay: HOUR } }).catch(String)
     })
-    expect(await life.begin()).toMatchObject({ waits: { for: [{ kind: 'timer', name: 'a' }] } })
+    expect(await life.begin()).toMatchObject({ waits: { for: [{ kind: 'retry', name: 'a' }] } })
     expect(await life.goOn(HOUR)).toMatchObject({ status: 'pending', runAt: new Date(START + 2 * HOUR) })
     expect(await life.goOn(HOUR)).toMatchObject({ status: 'completed', result: 'Error: no 3' })
     expect(calls).toBe(3)

@@ -27,6 +27,10 @@ describeBoth('signal', (bench) => {
     // Said once, and not when it was due before it was suspended.
     expect(shown).not.toMatch(/Suspended: |^due /m)
     expect(await bench.text('list')).toMatch(/suspended +order .* 1 +waits for signal bank$/m)
+    expect(await bench.text('list', '--status', 'suspended')).toContain(id)
+    expect(await bench.text('list', '--status', 'pending,blocked')).toBe('no jobs\n')
+    expect(await bench.text('stats')).toMatch(/^suspended +1$/m)
+    expect(await bench.text('queues')).toMatch(/ SUSPENDED /)
     expect(await bench.text('tree', id)).toContain(`${id}  waits for signal bank`)
     expect(await bench.json(['signal', id, 'bank', '{"ok":true}'])).toEqual({ id, name: 'bank' })
     expect(await bench.store.get(id)).toMatchObject({ status: 'pending', waits: null })

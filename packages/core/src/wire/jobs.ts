@@ -82,7 +82,7 @@ export function statusesOf(filter: Pick<JobFilter, 'status'>): readonly JobStatu
 }
 
 /** Which statuses the jobs in this state have. */
-export function statusesIn(state: FilterStatus): readonly JobStatus[] {
+function statusesIn(state: FilterStatus): readonly JobStatus[] {
   if (state === 'suspended') return ['blocked', 'pending']
   return [isPendingKind(state) ? 'pending' : state]
 }

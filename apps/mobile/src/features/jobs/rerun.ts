@@ -3,7 +3,7 @@ import type { JobDetails } from './job-stream.ts'
 import type { Entry } from './timeline.ts'
 
 /** A recorded step, and the entry of the timeline at which a rerun from it is offered. */
-export interface RecordedStep {
+interface RecordedStep {
   readonly name: string
   readonly key: string
 }
