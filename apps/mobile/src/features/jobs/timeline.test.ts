@@ -150,7 +150,7 @@ describe('the timeline of a durable job', () => {
     } as const
     const events = [suspended(1, 1, at('00:01'), at('00:02'))]
     const job = jobOf({
-      ...{ status: 'pending', run: 1, ...created, visibleAt: at('09:00'), events },
+      ...{ status: 'pending', run: 1, ...created, runAt: at('09:00'), visibleAt: at('09:00'), events },
       waits: { since: waits.since, for: [...waits.for] },
     })
     expect(timelineOf(job, undefined, +at('08:00')).at(-1)).toMatchObject({ kind: 'waiting', waits })
