@@ -218,7 +218,7 @@ function startChild(flags: readonly string[], args: readonly string[], env: Node
 
 function receiveUnstored(context: RunContext, step: string, packed: PackedError): void {
   const error = unpackError(packed)
-  if (isOncueError(error)) context.durable.unstored(step, error)
+  if (isOncueError(error)) context.durable.steps.unstored(step, error)
 }
 
 const CALLS: {
@@ -228,16 +228,16 @@ const CALLS: {
   emit: (context, type, data) => context.emit(type, data),
   tell: (context, type, data) => context.tell(type, data),
   make: (context, key, topic, payload, options) => context.make(key, topic, payload, options),
-  settled: (context, children) => context.durable.settled(children),
+  settled: (context, children) => context.durable.children.settled(children),
   waitedForPage: (context, after) => context.waitedForPage(after),
-  beginStep: (context, name) => context.durable.begin(name),
-  finishStep: (context, name, result, isTold) => context.durable.finish(name, result, isTold),
-  failStep: (context, name, error) => context.durable.fail(name, unpackError(error)),
-  pauseStep: (context, name, attempt, delayMs) => context.durable.pause(name, attempt, delayMs),
-  sleep: (context, name, until) => context.durable.sleep(name, until),
-  since: (context, change) => context.durable.since(change),
-  receive: (context, name, options) => context.durable.receive(name, options),
-  ask: (context, name, request, refused) => context.durable.ask(name, request, refused),
+  beginStep: (context, name) => context.durable.steps.begin(name),
+  finishStep: (context, name, result, isTold) => context.durable.steps.finish(name, result, isTold),
+  failStep: (context, name, error) => context.durable.steps.fail(name, unpackError(error)),
+  pauseStep: (context, name, attempt, delayMs) => context.durable.steps.pause(name, attempt, delayMs),
+  sleep: (context, name, until) => context.durable.waits.sleep(name, until),
+  since: (context, change) => context.durable.changes.since(change),
+  receive: (context, name, options) => context.durable.waits.receive(name, options),
+  ask: (context, name, request, refused) => context.durable.waits.ask(name, request, refused),
 }
 
 /** Flags that a child must not inherit and whose argument may be a word of its own: code to run, and files of secrets. */

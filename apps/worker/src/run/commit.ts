@@ -1,11 +1,11 @@
 import { OncueError, type Transactions } from '@oncue/core'
 import { asSignal, encodeJson } from '@oncue/core/internal'
 import type { ClaimedJob, Store, Transaction } from '@oncue/db'
-import type { Durable } from './durable/durable.ts'
+import type { StepCalls } from './durable/step-calls.ts'
 import { assertCallName, assertNotNested, runWithin } from './steps.ts'
 
 export interface CommitOptions {
-  readonly durable: Durable
+  readonly steps: StepCalls
   readonly store: Pick<Store, 'durable'>
   readonly job: ClaimedJob
   /** Whose run it is. */
@@ -19,14 +19,14 @@ export async function commit(
   transactions: Transactions,
   name: string,
   work: Work,
-  { durable, store, job, worker }: CommitOptions,
+  { steps, store, job, worker }: CommitOptions,
 ): Promise<unknown> {
   assertNotNested('commit')
   assertCallName(name, 'commit')
   const { mode, open, within } = transactions
-  const begun = await durable.begin(name)
+  const begun = await steps.begin(name)
   if ('result' in begun) return begun.result
-  return durable.commit(name, (key, onSent) => {
+  return steps.commit(name, (key, onSent) => {
     const run = (tx: unknown) => runWithin('commit', name, () => work(tx))
     const record = (tx: Transaction, result: unknown) => {
       const data = encode(name, result)

@@ -171,7 +171,7 @@ export class RunContext implements JobContext {
   }
 
   get #allSteps(): ReturnType<typeof createSteps> {
-    this.#steps ??= createSteps(this.durable, this.#around.runtime, (...event) => this.tell(...event))
+    this.#steps ??= createSteps(this.durable.steps, this.#around.runtime, (...event) => this.tell(...event))
     return this.#steps
   }
 
@@ -194,9 +194,9 @@ export class RunContext implements JobContext {
       // Not before the call: a handler that destructures its context need not have transactions.
       const committed = async () => {
         const transactions = this.#ownTransactions('commit')
-        return commit(transactions, name, work, { durable: this.durable, store, job, worker })
+        return commit(transactions, name, work, { steps: this.durable.steps, store, job, worker })
       }
-      return unawaitedAtEnd(committed(), this.durable)
+      return unawaitedAtEnd(committed(), this.durable.steps)
     }
   }
 
@@ -253,22 +253,22 @@ export class RunContext implements JobContext {
   }
 
   get sleep(): JobContext['sleep'] {
-    return (name, until) => unawaited(this.durable.sleep(name, until))
+    return (name, until) => unawaited(this.durable.waits.sleep(name, until))
   }
 
   get since(): JobContext['since'] {
-    return (change) => unawaited(this.durable.since(change))
+    return (change) => unawaited(this.durable.changes.since(change))
   }
 
   get receive(): JobContext['receive'] {
     // The schema of the signal has made the value; the compiler cannot infer that.
     const receive = (name: string, options?: { readonly timeout?: unknown }) =>
-      unawaited(this.durable.receive(name, options))
+      unawaited(this.durable.waits.receive(name, options))
     return receive as JobContext['receive']
   }
 
   get ask(): JobContext['ask'] {
-    return createAsk((...question) => this.durable.ask(...question), this.job.topic)
+    return createAsk((...question) => this.durable.waits.ask(...question), this.job.topic)
   }
 
   /** What the run remembers and waits for; also for the calls of a child process. */
@@ -330,7 +330,7 @@ export class RunContext implements JobContext {
   async #undo(...undo: Required<Parameters<JobContext['undo']>>): Promise<void> {
     // Also where isolated topics run in this process, as in tests.
     if (this.#definition.isolate) throw undoIsolated(this.job.topic)
-    await this.durable.undo(...undo)
+    await this.durable.undos.register(...undo)
   }
 
   get defer(): JobContext['defer'] {
@@ -429,7 +429,7 @@ export class RunContext implements JobContext {
   /** Until events and jobs are written; undefined for nearly every run, which then ends without waiting. */
   get unwritten(): Promise<unknown> | undefined {
     const events = this.#events?.isSettled === false ? this.#events.written() : undefined
-    const spawning = this.#durable?.spawning
+    const spawning = this.#durable?.children.spawning
     return events || spawning ? Promise.allSettled([events, spawning]) : undefined
   }
 
@@ -458,11 +458,11 @@ export class RunContext implements JobContext {
   }
 
   async #all(children: unknown): Promise<unknown[]> {
-    return valuesOf(await this.durable.settled(await spawnedChildren(children, 'all')))
+    return valuesOf(await this.durable.children.settled(await spawnedChildren(children, 'all')))
   }
 
   async #allSettled(children: unknown): Promise<unknown[]> {
-    return this.durable.settled(await spawnedChildren(children, 'allSettled'))
+    return this.durable.children.settled(await spawnedChildren(children, 'allSettled'))
   }
 
   get #keys(): SpawnKeys {
@@ -478,7 +478,7 @@ export class RunContext implements JobContext {
     const given = { ...enqueue, trace, parentId: isChild ? this.job.id : undefined }
     const job = prepareJob(topic, payload, given, this.#around.registry.get(topic)?.definition)
     const child = isChild ? { cancels: onParentCancel === 'cancel' } : undefined
-    return this.durable.spawn({ key, hash: hashOf(topic, job.payload), job, child })
+    return this.durable.children.spawn({ key, hash: hashOf(topic, job.payload), job, child })
   }
 
   #assertMine(): void {

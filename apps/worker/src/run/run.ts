@@ -221,7 +221,7 @@ export class JobRun implements Run, RunView, Timed {
     else if (!this.#isOver && !this.#isUndoing) {
       this.#isUndoing = true
       const thrown = 'error' in end ? end.error : undefined
-      void this.#context.durable.undoAll(thrown).then((undone) => this.#end(undone))
+      void this.#context.durable.undos.runAll(thrown).then((undone) => this.#end(undone))
     }
   }
 

@@ -1,0 +1,64 @@
+import { type JobError, StepError } from '@oncue/core'
+import type { Calls } from './calls.ts'
+import { pauseKey } from './recorded.ts'
+import { QUIET_MS } from './suspension.ts'
+
+/** What is repeated until it succeeds: the keys of its outcome and of its pauses begin so. */
+type Kind = { readonly key: 'step' | 'undone'; readonly pause: 'retry' | 'undo_retry' }
+export const STEP: Kind = { key: 'step', pause: 'retry' }
+export const UNDO: Kind = { key: 'undone', pause: 'undo_retry' }
+
+/** The attempts of the steps of a run, or of its undos. Short pauses between them are waited for in the worker. */
+export class Attempts {
+  readonly #calls: Calls
+  readonly #kind: Kind
+  /** Names of those whose work runs. */
+  readonly #running = new Set<string>()
+
+  constructor(calls: Calls, kind: Kind) {
+    this.#calls = calls
+    this.#kind = kind
+  }
+
+  keyOf(name: string): string {
+    return `${this.#kind.key}:${name}`
+  }
+
+  /** What an earlier run recorded: the result, or the attempts that failed. Then the work begins. */
+  async begin(name: string): Promise<{ readonly result: unknown } | { readonly attempts: number }> {
+    const key = this.keyOf(name)
+    const call = `${this.#kind.pause}:${name}`
+    const { replay } = this.#calls
+    if (replay.recorded.has(key)) {
+      replay.skipPauses(call)
+      const { kind, data } = await replay.ask(key)
+      if (kind === 'step_failed') throw new StepError(name, data as JobError)
+      return { result: (data as { result?: unknown }).result }
+    }
+    let attempts = 0
+    for (const attempt of replay.recorded.pausesOf(call)) {
+      attempts = attempt
+      await this.#calls.await({ kind: 'retry', name, key: pauseKey(call, attempt) })
+    }
+    this.#calls.goLive()
+    this.#running.add(name)
+    this.#calls.suspension.beginStep()
+    return { attempts }
+  }
+
+  async pause(name: string, attempt: number, delayMs: number): Promise<void> {
+    this.#calls.assertMine()
+    if (delayMs <= QUIET_MS) return this.#calls.sleepHere(delayMs)
+    const key = pauseKey(`${this.#kind.pause}:${name}`, attempt)
+    await this.#calls.suspension.pausing(() => this.#calls.await({ kind: 'retry', name, key, delayMs }))
+  }
+
+  /** It does not begin: what it waited for will not be asked for again. */
+  skip(name: string): void {
+    this.#calls.replay.skipPauses(`${this.#kind.pause}:${name}`)
+  }
+
+  end(name: string): void {
+    if (this.#running.delete(name)) this.#calls.suspension.endStep()
+  }
+}

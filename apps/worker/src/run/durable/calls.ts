@@ -1,0 +1,199 @@
+import { OncueError } from '@oncue/core'
+import type { ClaimedJob, NewOutcome, Outcome, Store, SuspendedWait } from '@oncue/db'
+import type { Runtime } from '@oncue/runtime'
+import type { AbortReason } from '../abort.ts'
+import type { OutcomeRecorder } from '../outcome-recorder.ts'
+import { Replay } from './replay.ts'
+import { Suspension, type WaitingRun } from './suspension.ts'
+import { isUndoing } from './undo.ts'
+
+/** A run as its waits see it. */
+export interface DurableRun extends WaitingRun {
+  readonly job: ClaimedJob
+  readonly signal: AbortSignal
+  readonly aborted: AbortReason | null
+  lose(): void
+  /** The job is being undone, and the handler has repeated what was recorded: it is dropped, and its undos run. */
+  stop(): void
+  refuseRepeat(error: OncueError): void
+}
+
+interface CallsOptions {
+  readonly store: Pick<Store, 'durable'>
+  readonly recorder: OutcomeRecorder
+  readonly runtime: Runtime
+}
+
+/** What the calls of a run share: their names, what is recorded of them, and whether they may begin something new. */
+export class Calls {
+  readonly run: DurableRun
+  readonly replay: Replay
+  readonly runtime: Runtime
+  #suspension: Suspension
+  readonly #used = new Set<string>()
+  /**
+   * Of a job that is being undone: `replays` until the handler comes to something that is not recorded, then `undoes`. In
+   * both, nothing new begins: such a call never returns.
+   */
+  #ending: 'no' | 'replays' | 'undoes' = 'no'
+  #isReplaying: boolean
+  #isOver = false
+
+  constructor(run: DurableRun, { store, recorder, runtime }: CallsOptions) {
+    this.run = run
+    this.runtime = runtime
+    if (isUndoing(run.job)) this.#ending = 'replays'
+    this.#isReplaying = run.job.waits !== null || isUndoing(run.job)
+    this.replay = new Replay({
+      job: run.job,
+      store,
+      recorder,
+      runtime,
+      onAnswered: (key) => this.#suspension.forget(key),
+      onTold: () => this.#suspension.stir(),
+      isWorking: (calls) => this.#suspension.isWorking(calls),
+      lose: () => run.lose(),
+    })
+    this.#suspension = new Suspension(isUndoing(run.job) ? stopping(run) : run, this.replay, runtime)
+  }
+
+  /** Another one after the handler was dropped. */
+  get suspension(): Suspension {
+    return this.#suspension
+  }
+
+  /** Aborted or over. */
+  get isEnding(): boolean {
+    return this.#isOver || this.run.aborted !== null
+  }
+
+  get isOver(): boolean {
+    return this.#isOver
+  }
+
+  /** A resume that has only repeated what earlier runs did: its logs were written by them. */
+  get isReplaying(): boolean {
+    return this.#isReplaying
+  }
+
+  /** The job is being undone. */
+  get isUndoing(): boolean {
+    return this.#ending !== 'no'
+  }
+
+  // --- a call
+
+  /** A name belongs to one call of a run. */
+  claim(key: string, call: string, name: string): string {
+    if (this.#used.has(key)) {
+      const message = `a ${call} with the name ${JSON.stringify(name)} was used before in this run`
+      throw new OncueError('DUPLICATE_STEP', message)
+    }
+    this.#used.add(key)
+    return key
+  }
+
+  async calling<T>(call: () => Promise<T>): Promise<T> {
+    this.assertMine()
+    // Of a handler that was dropped.
+    if (this.#ending === 'undoes') return new Promise(() => {})
+    return this.#suspension.calling(call)
+  }
+
+  load(): Promise<void> {
+    return this.#suspension.working(() => this.replay.load())
+  }
+
+  /** A call that could not find out what is recorded may be repeated. */
+  async loadFor(key: string): Promise<void> {
+    try {
+      await this.load()
+    } catch (error) {
+      this.#used.delete(key)
+      throw error
+    }
+  }
+
+  /** The handler has come to something new. */
+  goLive(): void {
+    this.#isReplaying = false
+  }
+
+  async sleepHere(ms: number): Promise<void> {
+    const { signal } = this.run
+    await this.runtime.sleep(ms, { signal })
+    // It ended early, and must not be recorded as over.
+    signal.throwIfAborted()
+  }
+
+  assertMine(): void {
+    if (!this.#isOver && this.run.aborted !== 'lost') return
+    const { id, run } = this.run.job
+    throw new OncueError('STALE_RUN', `run ${run} of job ${id} has ended; its context can no longer write`)
+  }
+
+  // --- waiting
+
+  /** Resolves with the outcome of a wait, in this run or, if the run is suspended, in a later one. */
+  async wait(wait: SuspendedWait, opening?: readonly NewOutcome[]): Promise<Outcome> {
+    const { kind, name, key } = wait
+    const signal = kind === 'signal' ? { signal: name } : {}
+    const isNew = this.replay.recorded.answerTo({ key, ...signal }) === undefined
+    return isNew && this.#ending !== 'no' ? this.hang(key) : this.await(wait, opening)
+  }
+
+  /** The same in a job that is being undone, too. */
+  async await(wait: SuspendedWait, opening?: readonly NewOutcome[]): Promise<Outcome> {
+    const { key } = wait
+    const { aborted, signal } = this.run
+    if (aborted && aborted !== 'shutdown') throw signal.reason
+    const asked = this.replay.ask(key, wait.kind === 'signal' ? { signal: wait.name } : {})
+    if (this.replay.isAnswered(key)) return asked
+    this.goLive()
+    // The first end of a wait stands.
+    const first = this.replay.recorded.get(`wait:${key}`)
+    this.#suspension.add({ ...wait, until: first ? new Date(String(first.data)) : wait.until }, opening)
+    return asked
+  }
+
+  // --- undoing
+
+  /** Whether a call is new, and its job is being undone. */
+  stopsAt(key: string): boolean {
+    return this.#ending !== 'no' && !this.replay.recorded.has(key)
+  }
+
+  /** The handler comes no further. Like a wait, so that the run notices when it does nothing else. */
+  hang(key: string): Promise<never> {
+    if (this.#ending === 'replays') this.#suspension.add({ kind: 'timer', name: key, key })
+    return new Promise(() => {})
+  }
+
+  /** The handler is over, or dropped: from now on only undos run. */
+  dropHandler(): void {
+    this.#ending = 'undoes'
+    this.#suspension.close()
+    this.#suspension = new Suspension(this.run, this.replay, this.runtime)
+    this.replay.skipAll()
+  }
+
+  /** The run has ended: releases timers and whatever is open. */
+  close(): void {
+    this.#isOver = true
+    this.replay.close()
+    this.#suspension.close()
+  }
+}
+
+/** What a job that is being undone waits for is that its handler comes no further. */
+function stopping(run: DurableRun): WaitingRun {
+  return {
+    get inFlight() {
+      return run.inFlight
+    },
+    get isIsolated() {
+      return run.isIsolated
+    },
+    suspend: () => run.stop(),
+  }
+}
