@@ -148,6 +148,7 @@ export const ERRORS = {
 
   // Outcomes of a run
   NESTED_CALL: broken('Make durable calls of ctx from the handler, not within a step or a commit.'),
+  NOT_AWAITED: broken('Await every step, commit, undo and spawn before ctx.complete, which comes last.'),
   TRANSACTIONS_NEEDED: broken(
     'Pass `{ transactions: transactionsOf({ … }) }` to defineWorkers, with the connection of your service.',
   ),

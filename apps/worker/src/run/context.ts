@@ -210,6 +210,8 @@ export class RunContext implements JobContext {
 
   async #completeLater(tx: unknown, result: unknown): Promise<void> {
     this.#ownTransactions('complete')
+    assertNotNested('complete')
+    this.#durable?.assertAllAwaited()
     // On SQLite they would wait for this transaction: they are written after it.
     if (this.#around.store.dialect === 'postgres') await this.unwritten
     await this.#complete(tx, result)
@@ -221,6 +223,7 @@ export class RunContext implements JobContext {
     this.#assertMine()
     // Thrown, and not held like other new calls: the transaction must not stay open.
     if (isUndoing(this.#run.job)) throw comesNoFurther()
+    this.#durable?.assertAllAwaited()
     const { id, run, topic } = this.job
     const result = this.#encodeResult(value, topic)
     this.#isCompleting = true
@@ -349,6 +352,11 @@ export class RunContext implements JobContext {
   abortWaits(reason: AbortReason): void {
     if (reason === 'shutdown') this.#durable?.hurry()
     else this.#durable?.abort(toAbortError(reason, this.job))
+  }
+
+  /** The handler has ended; undefined, as for nearly every run: nothing that must be recorded is under way. */
+  leave(hasFailed: boolean): Promise<void> | undefined {
+    return this.#durable?.leave(hasFailed)
   }
 
   closeWaits(): void {

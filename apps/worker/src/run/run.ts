@@ -81,6 +81,8 @@ export class JobRun implements Run, RunView, Timed {
   #goOn: (() => void) | undefined
   #isHurried = false
   #isUndoing = false
+  /** How the handler ended, while what it began is finished. */
+  #left: End | undefined
   /** Ends the wait of middleware for a handler that is suspended. */
   #drop: ((error: unknown) => void) | undefined
 
@@ -217,7 +219,7 @@ export class JobRun implements Run, RunView, Timed {
 
   /** The handler has ended, or is dropped. Of a job that is being undone, the undos are left. */
   #leave(end: End): void {
-    if (!isUndoing(this.job)) this.#end(end)
+    if (!isUndoing(this.job)) this.#finish(end)
     else if (!this.#isOver && !this.#isUndoing) {
       this.#isUndoing = true
       const thrown = 'error' in end ? end.error : undefined
@@ -225,15 +227,22 @@ export class JobRun implements Run, RunView, Timed {
     }
   }
 
+  #finish(end: End): void {
+    if (this.#isOver) return
+    const underWay = this.#context.leave(end.how === 'threw')
+    if (underWay) {
+      this.#left = end
+      void underWay.then(() => this.#end(end))
+    } else this.#end(end)
+  }
+
   #abandon(): void {
     const { log, abandonMs } = this.#around
     const what = this.#isolated ? 'killed' : 'abandoned'
     log.warn({ ...fieldsOf(this.job), reason: this.#aborted }, `handler ignored ctx.signal and was ${what}`)
     this.#isolated?.kill()
-    this.#end({
-      how: 'ignored',
-      note: `; its handler ignored ctx.signal for ${abandonMs} ms and was ${what}`,
-    })
+    const note = `; its handler ignored ctx.signal for ${abandonMs} ms and was ${what}`
+    this.#end(this.#left ?? { how: 'ignored', note })
   }
 
   #end(end: End): void {

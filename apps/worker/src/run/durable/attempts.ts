@@ -12,8 +12,8 @@ export const UNDO: Kind = { key: 'undone', pause: 'undo_retry' }
 export class Attempts {
   readonly #calls: Calls
   readonly #kind: Kind
-  /** Names of those whose work runs. */
-  readonly #running = new Set<string>()
+  /** Those whose work runs, by name: they hold their run. */
+  readonly #running = new Map<string, () => void>()
 
   constructor(calls: Calls, kind: Kind) {
     this.#calls = calls
@@ -39,18 +39,28 @@ export class Attempts {
     for (const attempt of replay.recorded.pausesOf(call)) {
       attempts = attempt
       await this.#calls.await({ kind: 'retry', name, key: pauseKey(call, attempt) })
+      this.#calls.assertOpen()
     }
     this.#calls.goLive()
-    this.#running.add(name)
+    this.#running.set(name, this.#hold(name))
     this.#calls.suspension.beginStep()
     return { attempts }
   }
 
+  /** Not in another process, which ends its steps with its handler. */
+  #hold(name: string): () => void {
+    return this.#calls.run.isIsolated ? () => {} : this.#calls.hold('step', name)
+  }
+
   async pause(name: string, attempt: number, delayMs: number): Promise<void> {
-    this.#calls.assertMine()
+    this.#calls.assertOpen()
     if (delayMs <= QUIET_MS) return this.#calls.sleepHere(delayMs)
     const key = pauseKey(`${this.#kind.pause}:${name}`, attempt)
+    // A handler that ends meanwhile leaves the attempts to the next run.
+    this.#running.get(name)?.()
     await this.#calls.suspension.pausing(() => this.#calls.await({ kind: 'retry', name, key, delayMs }))
+    this.#calls.assertOpen()
+    this.#running.set(name, this.#hold(name))
   }
 
   /** It does not begin: what it waited for will not be asked for again. */
@@ -59,6 +69,10 @@ export class Attempts {
   }
 
   end(name: string): void {
-    if (this.#running.delete(name)) this.#calls.suspension.endStep()
+    const release = this.#running.get(name)
+    if (!release) return
+    this.#running.delete(name)
+    this.#calls.suspension.endStep()
+    release()
   }
 }

@@ -24,6 +24,8 @@ interface CallsOptions {
   readonly runtime: Runtime
 }
 
+type HeldBy = { readonly call: 'step' | 'undo' | 'spawn' | 'enqueue'; readonly name: string }
+
 /** What the calls of a run share: their names, what is recorded of them, and whether they may begin something new. */
 export class Calls {
   readonly run: DurableRun
@@ -37,6 +39,11 @@ export class Calls {
    */
   #ending: 'no' | 'replays' | 'undoes' = 'no'
   #isReplaying: boolean
+  /** Calls that write and are not done. */
+  readonly #held = new Set<HeldBy>()
+  /** The handler has ended, and nothing begins any more. */
+  #hasLeft = false
+  #leaving: { readonly hasFailed: boolean; readonly resolve: () => void } | undefined
   #isOver = false
 
   constructor(run: DurableRun, { store, recorder, runtime }: CallsOptions) {
@@ -62,13 +69,14 @@ export class Calls {
     return this.#suspension
   }
 
-  /** Aborted or over. */
+  /** Aborted or over: the handler may no longer listen. */
   get isEnding(): boolean {
-    return this.#isOver || this.run.aborted !== null
+    return this.hasLeft || this.run.aborted !== null
   }
 
-  get isOver(): boolean {
-    return this.#isOver
+  /** The handler has ended: what fails now is not survived. */
+  get hasLeft(): boolean {
+    return this.#hasLeft || this.#isOver
   }
 
   /** A resume that has only repeated what earlier runs did: its logs were written by them. */
@@ -94,7 +102,7 @@ export class Calls {
   }
 
   async calling<T>(call: () => Promise<T>): Promise<T> {
-    this.assertMine()
+    this.assertOpen()
     // Of a handler that was dropped.
     if (this.#ending === 'undoes') return new Promise(() => {})
     return this.#suspension.calling(call)
@@ -126,10 +134,56 @@ export class Calls {
     signal.throwIfAborted()
   }
 
+  /** What has begun may still be written. */
   assertMine(): void {
-    if (!this.#isOver && this.run.aborted !== 'lost') return
+    if (this.#isOver || this.run.aborted === 'lost') throw this.#ended()
+  }
+
+  /** Something may begin. */
+  assertOpen(): void {
+    if (this.#hasLeft) throw this.#ended()
+    this.assertMine()
+  }
+
+  #ended(): OncueError {
     const { id, run } = this.run.job
-    throw new OncueError('STALE_RUN', `run ${run} of job ${id} has ended; its context can no longer write`)
+    const message = `run ${run} of job ${id} has ended; its context can no longer write`
+    return new OncueError('STALE_RUN', message)
+  }
+
+  // --- leaving
+
+  /** Until what it returns is called, the run does not end, and its job cannot be completed by the handler. */
+  hold(call: HeldBy['call'], name: string): () => void {
+    const held = { call, name }
+    this.#held.add(held)
+    return () => {
+      this.#held.delete(held)
+      if (this.#leaving && !this.#isHeld(this.#leaving.hasFailed)) this.#leaving.resolve()
+    }
+  }
+
+  #isHeld(hasFailed: boolean): boolean {
+    return [...this.#held].some(({ call }) => hasFailed || call !== 'step')
+  }
+
+  /** What holds the run. */
+  get held(): string[] {
+    return [...this.#held].map(({ call, name }) => `${call} ${JSON.stringify(name)}`)
+  }
+
+  /**
+   * The handler has ended. What it began and did not wait for is recorded first. If it has failed, so are steps: another run
+   * would do their work beside them. Undefined: there is nothing.
+   */
+  leave(hasFailed: boolean): Promise<void> | undefined {
+    this.#hasLeft = true
+    this.#suspension.close()
+    this.replay.leave()
+    if (!this.#isHeld(hasFailed)) return undefined
+    return new Promise((resolve) => {
+      this.#leaving = { hasFailed, resolve }
+    })
   }
 
   // --- waiting

@@ -16,6 +16,9 @@ interface ChildCallsOptions {
   readonly parseResult: (topic: string, result: unknown) => unknown
 }
 
+/** `spawn:render_page#1` */
+const nameOf = ({ key }: NewSpawn) => key.slice(key.indexOf(':') + 1)
+
 /** `ctx.spawn` and `ctx.enqueue`, `ctx.all` and `ctx.allSettled`. */
 export class ChildCalls {
   readonly #calls: Calls
@@ -39,14 +42,16 @@ export class ChildCalls {
 
   spawn(spawn: NewSpawn): Promise<JobId> {
     const calls = this.#calls
-    calls.assertMine()
+    calls.assertOpen()
     if (calls.isUndoing) return this.#spawnAgain(spawn)
     // No wait, and nothing of the handler's own: it does not make the run a concurrent one.
-    return calls.suspension.working(async () => {
+    const release = calls.hold(spawn.child ? 'spawn' : 'enqueue', nameOf(spawn))
+    const made = calls.suspension.working(async () => {
       await calls.replay.load()
       if (!calls.replay.recorded.has(spawn.key)) calls.goLive()
       return this.#spawns.add(spawn)
     })
+    return made.finally(release)
   }
 
   /** Of a job that is being undone: none but what an earlier run made. */

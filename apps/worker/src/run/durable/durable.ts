@@ -1,4 +1,4 @@
-import type { JobDefinition, OncueError } from '@oncue/core'
+import { type JobDefinition, OncueError } from '@oncue/core'
 import type { Store } from '@oncue/db'
 import type { Runtime } from '@oncue/runtime'
 import type { OutcomeRecorder } from '../outcome-recorder.ts'
@@ -61,6 +61,19 @@ export class Durable {
   abort(error: OncueError): void {
     this.#calls.suspension.rejectAll(error)
     this.#calls.replay.tellFailures()
+  }
+
+  /** The handler has ended; undefined: nothing that must be recorded is under way. */
+  leave(hasFailed: boolean): Promise<void> | undefined {
+    return this.#calls.leave(hasFailed)
+  }
+
+  /** Before the handler ends its job itself: what is under way could not be written afterwards. */
+  assertAllAwaited(): void {
+    const { held } = this.#calls
+    if (held.length === 0) return
+    const message = `ctx.complete was called before these calls of ctx had ended: ${held.join(', ')}`
+    throw new OncueError('NOT_AWAITED', message)
   }
 
   /** The run has ended: releases timers and whatever is open. */

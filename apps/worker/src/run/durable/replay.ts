@@ -311,6 +311,13 @@ export class Replay implements RecordingRun {
 
   // --- ending
 
+  /** The handler has ended: it has survived no failure, and asks for nothing more. */
+  leave(): void {
+    this.#failures = []
+    this.tellFailures()
+    this.skipAll()
+  }
+
   /** Failures are told at once, because the run is asked to stop. */
   tellFailures(): void {
     for (const { resolve } of this.#failing.splice(0)) resolve()

@@ -37,10 +37,16 @@ export class StepCalls implements StepRecord {
   async begin(name: string): Promise<{ readonly result: unknown } | { readonly attempts: number }> {
     const key = this.#calls.claim(this.#attempts.keyOf(name), 'step', name)
     return this.#calls.calling(async () => {
-      await this.#calls.loadFor(key)
-      if (!this.#calls.stopsAt(key)) return this.#attempts.begin(name)
-      this.#attempts.skip(name)
-      return this.#calls.hang(key)
+      const release = this.#calls.hold('step', name)
+      try {
+        await this.#calls.loadFor(key)
+        if (!this.#calls.stopsAt(key)) return this.#attempts.begin(name)
+        this.#attempts.skip(name)
+        return this.#calls.hang(key)
+      } finally {
+        // From here on its work holds the run.
+        release()
+      }
     })
   }
 
@@ -63,7 +69,7 @@ export class StepCalls implements StepRecord {
   async fail(name: string, error: unknown): Promise<void> {
     this.#attempts.end(name)
     const { aborted, job } = this.#calls.run
-    if (this.#calls.isOver || (aborted && (aborted !== 'shutdown' || isAbort(error, aborted)))) return
+    if (this.#calls.hasLeft || (aborted && (aborted !== 'shutdown' || isAbort(error, aborted)))) return
     const data = JSON.stringify(describeError(error, job.topic))
     const key = this.#attempts.keyOf(name)
     const inTurn = this.#calls.replay.fail({ key, kind: 'step_failed', data })

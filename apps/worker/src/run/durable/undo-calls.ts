@@ -33,14 +33,18 @@ export class UndoCalls {
     }
     const calls = this.#calls
     const key = calls.claim(`undo:${name}`, 'undo', name)
+    // At once: a handler that does not wait for it may throw before it is recorded.
+    this.#undos.set(name, { work, options })
     await calls.calling(async () => {
-      await calls.loadFor(key)
-      this.#undos.set(name, { work, options })
-      if (calls.replay.recorded.has(key)) await calls.replay.ask(key)
-      else if (calls.stopsAt(key)) await calls.hang(key)
-      else {
+      const release = calls.hold('undo', name)
+      try {
+        await calls.loadFor(key)
+        if (calls.replay.recorded.has(key)) return void (await calls.replay.ask(key))
+        if (calls.stopsAt(key)) return calls.hang(key)
         calls.goLive()
         await calls.suspension.working(() => calls.replay.record({ key, kind: 'undo' }))
+      } finally {
+        release()
       }
     })
   }
