@@ -21,7 +21,7 @@ function inWords(jobId: string, entry: TimelineEntry, n: number): string {
   const name = entry.name ?? ''
   const end = until ? `, until ${formatTime(until)}` : ''
   const json =
-    size === null ? ((data ?? null) === null ? '' : `: ${JSON.stringify(data)}`) : `: ${size} characters`
+    size === null ? ((data ?? null) === null ? '' : `: ${JSON.stringify(data)}`) : `: ${size} bytes`
   switch (kind) {
     case 'created':
       return 'created'

@@ -41,7 +41,9 @@ const timelineEntrySchema = z.object({
   size: z
     .int()
     .nullable()
-    .describe('characters of data that are left out, because they are more than 10,000'),
+    .describe(
+      'bytes of data that are left out, because they are more than 10,000; as stored, perhaps compressed',
+    ),
 })
 export type TimelineEntry = Readonly<z.output<typeof timelineEntrySchema>>
 

@@ -160,7 +160,7 @@ describe('a suspended job', () => {
     expect(screen.queryByText(/^text: "x{300}"$/)).toBeNull()
     fireEvent.press(screen.getByText('Show all'))
     expect(screen.getByText(/"x{300}"$/)).toBeVisible()
-    expect(screen.getByText('123,456 characters, left out here.')).toBeVisible()
+    expect(screen.getByText('123,456 bytes, left out here.')).toBeVisible()
     expect(screen.getByText('SmtpTimeout: no answer')).toBeVisible()
     expect(screen.getByText('Answered by ada')).toBeVisible()
     expect(screen.getByText('{"ok":true}')).toBeVisible()

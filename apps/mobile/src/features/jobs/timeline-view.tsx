@@ -222,7 +222,7 @@ function ToldData({ told, masked }: { readonly told: Told; readonly masked: read
   if (size !== null)
     return (
       <Text variant="small" color="textMuted">
-        {`${number(size)} characters, left out here.`}
+        {`${number(size)} bytes, left out here.`}
       </Text>
     )
   switch (what) {

@@ -139,9 +139,21 @@ const WHOLE_JOB: Reader<Pick<Job, FieldIn<'list' | 'get'>>> = reader('list', 'ge
  * One job, live or finished, with payload and result. One statement, so that it does not miss a job that moves
  * meanwhile.
  */
-export async function get(sql: Sql, id: JobId): Promise<Job | null> {
+export function get(sql: Sql, id: JobId): Promise<Job | null> {
+  return readOne(sql, id, WHOLE_JOB)
+}
+
+/** The same without payload and result. */
+export function summaryOf(sql: Sql, id: JobId): Promise<JobSummary | null> {
+  return readOne(sql, id, SUMMARY)
+}
+
+async function readOne<Fields extends JobSummary>(
+  sql: Sql,
+  id: JobId,
+  { live, finished, decode }: Reader<Fields>,
+): Promise<Fields | null> {
   if (!isUuid(id)) return null
-  const { live, finished, decode } = WHOLE_JOB
   const rows = await sql.all<SummaryRow>(byIdStatement(sql.dialect, [id.toLowerCase()], live, finished))
   const jobs = rows.map((row) => decode(sql, row))
   // One that was enqueued again after it had finished is in both tables.

@@ -1,13 +1,13 @@
-import type { Job } from '@oncue/core'
+import type { JobSummary } from '@oncue/core'
 import type { Timeline, TimelineEntry } from '@oncue/core/wire'
 import type { EndedChildren, Spawned } from '../children.ts'
 import type { OutcomeKind } from '../outcomes.ts'
-import { q, raw, readAll, type Sql } from '../sql.ts'
-import { get } from './jobs.ts'
+import { type Fragment, q, raw, readAll, type Sql } from '../sql.ts'
+import { summaryOf } from './jobs.ts'
 
 const MAX_ENTRIES = 1_000
 
-/** Characters of JSON. A thousand results of steps may have a gigabyte. */
+/** Bytes of JSON. A thousand results of steps may have a gigabyte. */
 const MAX_DATA = 10_000
 
 type Row = { readonly data: unknown; readonly size: number | null; readonly created: Date }
@@ -26,12 +26,12 @@ type AskRow = {
 
 /** Row, outcomes, questions and events of a job as one story. */
 export async function timeline(sql: Sql, id: string): Promise<Timeline | null> {
-  const job = await get(sql, id)
+  const job = await summaryOf(sql, id)
   if (!job) return null
   const [outcomes, asks, events] = await Promise.all([
-    readAll<OutcomeRow>(sql, outcomesStatement(id), { data: 'json', created: 'time' }),
+    readAll<OutcomeRow>(sql, outcomesStatement(sql.dialect, id), { data: 'json', created: 'time' }),
     readAll<AskRow>(sql, asksStatement(id), { until: 'time', created: 'time' }),
-    readAll<EventRow>(sql, eventsStatement(id), { data: 'json', created: 'time' }),
+    readAll<EventRow>(sql, eventsStatement(sql.dialect, id), { data: 'json', created: 'time' }),
   ])
   const steps = new Set(outcomes.map(({ key }) => key))
   const finished = new Set(events.flatMap(finishedStep))
@@ -127,7 +127,7 @@ function isTold({ type, data }: EventRow, keys: ReadonlySet<string>): boolean {
   return kind !== undefined && keys.has(`${kind}:${(data as { name?: string } | null)?.name}`)
 }
 
-function endOf({ status, finishedAt, waits }: Job): TimelineEntry[] {
+function endOf({ status, finishedAt, waits }: JobSummary): TimelineEntry[] {
   if (finishedAt) return [entry(finishedAt, 'finished', { name: status })]
   return (waits?.for ?? []).map(({ kind, name, until }) =>
     entry(new Date(waits?.since ?? 0), 'waiting', {
@@ -138,17 +138,24 @@ function endOf({ status, finishedAt, waits }: Job): TimelineEntry[] {
   )
 }
 
-const SIZED = raw(
-  `case when length(cast(data as text)) <= ${MAX_DATA} then data end as data, length(cast(data as text)) as size, created`,
-)
+/**
+ * Data that is left out is not read: what is larger than that as it is stored, perhaps compressed, is larger in any case, and
+ * both databases have that size beside the value.
+ */
+const SIZES = {
+  postgres: `case when pg_column_size(data) > ${MAX_DATA} then pg_column_size(data) else octet_length(cast(data as text)) end`,
+  sqlite: 'octet_length(data)',
+}
+const sized = (dialect: Sql['dialect']) =>
+  raw(`case when ${SIZES[dialect]} <= ${MAX_DATA} then data end as data, ${SIZES[dialect]} as size, created`)
 const NEWEST = raw(`limit ${MAX_ENTRIES + 1}`)
 
 /** What it waited for is told by how that ended. */
-const outcomesStatement = (id: string) =>
-  q`select key, kind, name, ${SIZED} from {outcomes} where job_id = ${id} and kind not in ('wait', 'since') order by seq desc ${NEWEST}`
+export const outcomesStatement = (dialect: Sql['dialect'], id: string): Fragment =>
+  q`select key, kind, name, ${sized(dialect)} from {outcomes} where job_id = ${id} and kind not in ('wait', 'since') order by seq desc ${NEWEST}`
 
-const eventsStatement = (id: string) =>
-  q`select type, ${SIZED} from {events} where job_id = ${id} order by version desc ${NEWEST}`
+export const eventsStatement = (dialect: Sql['dialect'], id: string): Fragment =>
+  q`select type, ${sized(dialect)} from {events} where job_id = ${id} order by version desc ${NEWEST}`
 
 const asksStatement = (id: string) =>
   q`select name, question, until, created from {asks} where job_id = ${id} order by created desc, name desc ${NEWEST}`
