@@ -138,6 +138,81 @@ describePostgres('a commit whose connection breaks before it is committed', (ben
   })
 })
 
+describePostgres(
+  'a transaction of a handler that is the victim of a deadlock with another write of its job',
+  (bench) => {
+    /** Locks the job, as a cancellation does, and then waits for the row that `tx` has changed. */
+    async function opponent({ run }: TransactionService, tx: unknown, job: string) {
+      const pool = openPool({ connectionString: bench.url })
+      await pool.query('select 1')
+      const client = await pool.connect()
+      // Postgres ends the transaction that is the first to look for a deadlock.
+      await run(tx, `set local deadlock_timeout = '10ms'`)
+      await client.query(`set deadlock_timeout = '10min'`)
+      await client.query('begin')
+      const locked = await client.query(`select 1 ${job} for update`)
+      expect(locked.rows).toHaveLength(1)
+      const ended = client
+        .query('update counters set n = n + 100')
+        .then(() => client.query('commit'))
+        .finally(() => client.release())
+      bench.defer(() => ended.then(() => pool.end()))
+      const waits = 'select 1 from pg_locks where not granted'
+      await until(async () => (await pool.query(waits)).rows.length > 0)
+    }
+
+    async function counting(handlers: (service: TransactionService) => Handlers) {
+      const service = await openHost(bench, 'pg')
+      await service.transactions.open((tx) => service.run(tx, 'create table counters as select 0 as n'))
+      const counted = async () => {
+        const pool = openPool({ connectionString: bench.url })
+        const { rows } = await pool.query('select n from counters')
+        await pool.end()
+        return rows
+      }
+      return { ...(await testOf(bench, service, handlers(service))), counted }
+    }
+
+    it('is repeated, if it is a commit', async () => {
+      let works = 0
+      const { test, booked, counted } = await counting((service) => ({
+        book: ({ id, payload }, ctx) =>
+          ctx.commit('row', async (tx) => {
+            works += 1
+            await service.run(tx, `insert into booked values ('${payload.id}')`)
+            await service.run(tx, 'update counters set n = n + 1')
+            if (works === 1) await opponent(service, tx, `from ${test.store.schema}.jobs where id = '${id}'`)
+            return works
+          }),
+      }))
+      const done = await test.run('book', { id: 'a' })
+      expect([done.status, done.result, works, await booked()]).toEqual(['completed', 2, 2, ['a']])
+      expect(await counted()).toEqual([{ n: 101 }])
+    })
+
+    it('fails its run with nothing written, if it completes the job; the retry completes it', async () => {
+      const { test, booked, counted } = await counting((service) => ({
+        async book({ id, payload, retries }, ctx) {
+          await service.transactions.open(async (tx) => {
+            await service.run(tx, `insert into booked values ('${payload.id}')`)
+            await service.run(tx, 'update counters set n = n + 1')
+            if (retries === 0)
+              await opponent(service, tx, `from ${test.store.schema}.jobs where id = '${id}'`)
+            await ctx.complete(tx as never, retries)
+          })
+        },
+      }))
+      const retry = { max: 1, strategy: 'fixed', baseDelay: 1_000 } as const
+      const failed = await test.run('book', { id: 'a' }, { retry })
+      expect([failed.status, failed.lastError?.code, await booked()]).toEqual(['pending', '40P01', []])
+      expect(await counted()).toEqual([{ n: 100 }])
+      const [done] = await test.advance(1_000)
+      expect([done?.status, done?.result, await booked()]).toEqual(['completed', 1, ['a']])
+      expect(await counted()).toEqual([{ n: 101 }])
+    })
+  },
+)
+
 describe('a commit on SQLite', () => {
   const bench = new Bench('sqlite')
 
