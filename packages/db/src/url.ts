@@ -10,7 +10,9 @@ const DEFAULT_URL = 'file:./.data/oncue.db'
 export function dialectOf(url: string): DialectName {
   if (/^postgres(ql)?:\/\//.test(url)) return 'postgres'
   if (url.startsWith('file:')) return 'sqlite'
-  throw new OncueError('INVALID_DATABASE_URL', `Not a database URL: ${JSON.stringify(withoutPassword(url))}`)
+  const message = `Not a database URL: ${JSON.stringify(withoutPassword(url))}`
+  const hint = 'That is the address of an API: pass the URL of its database, postgres://… or file:…'
+  throw new OncueError('INVALID_DATABASE_URL', message, /^https?:/.test(url) ? { hint } : {})
 }
 
 /** The absolute path of `file:./oncue.db`, `file:/srv/oncue.db` or `file:///srv/oncue.db`. */

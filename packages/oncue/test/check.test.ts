@@ -88,6 +88,19 @@ describeBoth('check', (bench) => {
   })
 })
 
+test('needs the database itself, and says so of the address of an API', async () => {
+  const { code, stderr } = await call(
+    'check',
+    '--against',
+    'https://oncue.example.com',
+    '--import',
+    moduleOf('before'),
+  )
+  expect(code).not.toBe(0)
+  expect(stderr).toContain('Not a database URL: "https://oncue.example.com"')
+  expect(stderr).toContain('That is the address of an API: pass the URL of its database')
+})
+
 test('needs TypeScript in the project, and says so', async () => {
   const folder = await createFolder()
   try {
