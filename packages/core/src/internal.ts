@@ -34,4 +34,11 @@ export { acceptsAnything } from './job/schema.ts'
 export { checkSignal, encodeAnswer, encodeSignal, signalSchema } from './job/signal.ts'
 export { canAct, canTransition, TRANSITIONS } from './job/states.ts'
 export { assertText, cleanText, formatPath, quote, truncateUtf8, utf8Length } from './job/text.ts'
-export { encodeProgress, parseAnswer, parsePayload, parseResult, parseSignal } from './job/validate.ts'
+export {
+  encodeProgress,
+  parseAnswer,
+  parsePayload,
+  parseProgress,
+  parseResult,
+  parseSignal,
+} from './job/validate.ts'

@@ -8,14 +8,14 @@ import { HOME } from './home.ts'
 const DIST = join(HOME, 'dist')
 
 /**
- * Everything but zod goes into the package: core, so that there is one thing to install, and the few files of tRPC
+ * Everything but zod and React goes into the package: core, so that there is one thing to install, and the few files of tRPC
  * and eventsource that are used, because they would bring a compiler along and have no CommonJS.
  */
 async function bundle(): Promise<string[]> {
   const build = await rolldown({
-    input: ['src/index.ts', 'src/testing.ts'].map((entry) => join(HOME, entry)),
+    input: ['src/index.ts', 'src/react.ts', 'src/testing.ts'].map((entry) => join(HOME, entry)),
     platform: 'neutral',
-    external: ['zod'],
+    external: ['react', 'zod'],
   })
   const shared = { dir: DIST, minify: false } as const
   const { output } = await build.write({ ...shared, format: 'esm', chunkFileNames: '[name].js' })

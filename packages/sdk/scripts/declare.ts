@@ -7,9 +7,12 @@ import { HOME, ROOT } from './home.ts'
 const API = join(HOME, 'src/api.ts')
 const CORE = ['index', 'internal', 'wire/index']
 /** Core first, because dependencies of the others are not emitted. */
-const ENTRIES = [...CORE.map((entry) => `../core/src/${entry}.ts`), 'src/index.ts', 'src/testing.ts'].map(
-  (entry) => join(HOME, entry),
-)
+const ENTRIES = [
+  ...CORE.map((entry) => `../core/src/${entry}.ts`),
+  'src/index.ts',
+  'src/react.ts',
+  'src/testing.ts',
+].map((entry) => join(HOME, entry))
 const WRITTEN_OUT = ['Inputs', 'Outputs']
 const OF_THE_ROUTER = [...WRITTEN_OUT, 'Procedures', 'RouterOutputs', 'WithoutIds', 'KindOf']
 

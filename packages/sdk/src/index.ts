@@ -46,6 +46,8 @@ export type {
   JobToEnqueue,
   Step,
   TargetOfAction,
+  WatchedMessage,
+  WatchOptions,
 } from './jobs.ts'
 export type { SchedulesClient, ScheduleToSave } from './schedules.ts'
 export type { Session } from './session.ts'

@@ -7,11 +7,13 @@ import {
   newJobId,
   OncueError,
   type OutputOf,
+  type ProgressOf,
   type SignalInputOf,
   type SignalOf,
   type TopicOf,
 } from '@oncue/core'
-import { type Batched, type Enqueued, type EnqueueItem, MAX_BATCH } from '@oncue/core/wire'
+import { parseProgress } from '@oncue/core/internal'
+import { type Batched, type Enqueued, type EnqueueItem, MAX_BATCH, type WatchMessage } from '@oncue/core/wire'
 import type { CallOptions, Calls, Inputs, Outputs } from './api.ts'
 import { fromWire } from './errors.ts'
 import { toRequest } from './requests.ts'
@@ -19,8 +21,37 @@ import type { Transport } from './transport.ts'
 import { type WaitOptions, waitForResult } from './wait.ts'
 
 declare const RESULT: unique symbol
-/** The id of a job: a plain string whose type carries the type of its result. */
-export type JobRef<Result> = JobId & { readonly [RESULT]?: Result }
+declare const PROGRESS: unique symbol
+/** The id of a job: a plain string whose type carries the types of its result and its progress. */
+export type JobRef<Result, Progress = unknown> = JobId & {
+  readonly [RESULT]?: Result
+  readonly [PROGRESS]?: Progress
+}
+
+/** The id of a job of a topic. */
+type RefOf<Jobs extends JobDefinitions, Topic extends TopicOf<Jobs>> = JobRef<
+  OutputOf<Jobs, Topic>,
+  ProgressOf<Jobs, Topic>
+>
+
+/** What a job's stream tells: an event, or its state. */
+export type WatchedMessage<Progress> =
+  | Extract<WatchMessage, { type: 'event' }>
+  | {
+      readonly type: 'state'
+      readonly state: Omit<StateMessage['state'], 'progress'> & {
+        /** Null: none yet, or it is masked, or does not fit your definition. */
+        readonly progress: Progress | null
+      }
+    }
+type StateMessage = Extract<WatchMessage, { type: 'state' }>
+
+export interface WatchOptions extends CallOptions {
+  /** False: only its states. Default: true. */
+  readonly events?: boolean | undefined
+  /** Called with the reason when the connection is lost, and with null when it is open again. */
+  readonly onConnection?: ((lost: OncueError | null) => void) | undefined
+}
 
 /** A job of a chain: topic, payload, options. */
 export type Step<Jobs extends JobDefinitions> = {
@@ -61,13 +92,13 @@ type Edge<Name extends string> = { [From in Name]: readonly [from: From, to: Exc
 /** The ids of a flow, by the names of its nodes, with the types of their results. */
 type RefsByName<Jobs extends JobDefinitions, Nodes> = {
   readonly [Name in keyof Nodes]: Nodes[Name] extends { readonly topic: infer Topic extends TopicOf<Jobs> }
-    ? JobRef<OutputOf<Jobs, Topic>>
+    ? RefOf<Jobs, Topic>
     : never
 }
 
 type RefsOf<Jobs extends JobDefinitions, Items extends readonly unknown[]> = {
   -readonly [N in keyof Items]: Items[N] extends readonly [infer Topic extends TopicOf<Jobs>, ...unknown[]]
-    ? JobRef<OutputOf<Jobs, Topic>>
+    ? RefOf<Jobs, Topic>
     : never
 }
 
@@ -95,7 +126,7 @@ export interface JobsClient<Jobs extends JobDefinitions> extends SameCalls {
     topic: Topic,
     payload: InputOf<Jobs, Topic>,
     options?: EnqueueOptions & CallOptions,
-  ): Promise<JobRef<OutputOf<Jobs, Topic>>>
+  ): Promise<RefOf<Jobs, Topic>>
 
   /**
    * Takes any number of jobs, in requests of up to 1,000. Jobs that the API rejects are reported, the others are
@@ -178,7 +209,10 @@ export interface JobsClient<Jobs extends JobDefinitions> extends SameCalls {
   wait<Result = unknown>(id: JobRef<Result> | JobId, options?: WaitOptions): Promise<Result>
 
   /** Yields every event of the job, and its state whenever that changes. Ends with the final state. */
-  watch(id: JobId, options?: CallOptions): ReturnType<Calls['jobs']['watch']>
+  watch<Progress = unknown>(
+    id: JobRef<unknown, Progress> | JobId,
+    options?: WatchOptions,
+  ): AsyncIterable<WatchedMessage<Progress>>
 }
 
 type SignalOptions = CallOptions & {
@@ -259,7 +293,7 @@ export function createJobs<Jobs extends JobDefinitions>(
     explain: (id, options) => calls.explain({ id }, options),
     family: (id, options) => calls.family({ id }, options),
     events: (id, { signal, ...range } = {}) => calls.events({ id, ...range }, { signal }),
-    watch: (id, options) => calls.watch({ id }, options),
+    watch: (id, options) => watchJob(transport, definitions, id, options) as AsyncIterable<never>,
 
     async enqueue(topic, payload, { signal, ...options } = {}) {
       const { request, payloadBytes } = prepare(topic, payload, isEmpty(options) ? undefined : options)
@@ -330,6 +364,25 @@ export function createJobs<Jobs extends JobDefinitions>(
 
     wait: (id: JobId, options?: WaitOptions & { readonly topic?: string }) =>
       waitForResult(transport, definitions, id, options) as Promise<never>,
+  }
+}
+
+/** With progress as the definition of the topic reads it. */
+async function* watchJob(
+  transport: Transport,
+  definitions: JobDefinitions | undefined,
+  id: JobId,
+  { signal, events, onConnection }: WatchOptions = {},
+): AsyncGenerator<WatchedMessage<unknown>, void> {
+  const messages = transport.watch('jobs.watch', { id, events }, signal, { onConnection })
+  for await (const message of messages as AsyncIterable<WatchMessage>) {
+    if (message.type === 'event') yield message
+    else {
+      const { topic, progress } = message.state
+      const definition = definitions && Object.hasOwn(definitions, topic) ? definitions[topic] : undefined
+      const read = definition ? parseProgress(definition.progress, progress) : progress
+      yield { type: 'state', state: { ...message.state, progress: read } }
+    }
   }
 }
 

@@ -16,12 +16,13 @@ export interface SubscriptionOptions {
   readonly timeoutMs: number
   readonly speaksAtOnce: boolean
   readonly signal: AbortSignal | undefined
+  readonly onOpen?: (() => void) | undefined
 }
 
 /** One connection to a stream, until the stream ends, the connection is lost or the caller aborts. Buffers for slow readers. */
 export async function* subscribe(
   client: TRPCUntypedClient<AnyRouter>,
-  { path, input, context, timeoutMs, speaksAtOnce, signal }: SubscriptionOptions,
+  { path, input, context, timeoutMs, speaksAtOnce, signal, onOpen }: SubscriptionOptions,
 ): AsyncGenerator<Message, void> {
   const waiting: Message[] = []
   let end: { readonly error?: unknown } | undefined
@@ -46,6 +47,7 @@ export async function* subscribe(
     onError: (error) => finish({ error }),
     onComplete: () => finish({}),
     onConnectionStateChange({ state, error }) {
+      if (state === 'pending') onOpen?.()
       if (state === 'pending' && !speaksAtOnce) stopTimer()
       // Otherwise the client would retry silently, for ever.
       else if (error) finish({ error })

@@ -38,6 +38,12 @@ export interface CallRules {
   readonly isPatient?: boolean | undefined
 }
 
+export interface StreamRules {
+  readonly firstWithinMs?: number | undefined
+  /** With the reason when the connection is lost, and with null when it is open again. */
+  readonly onConnection?: ((lost: OncueError | null) => void) | undefined
+}
+
 /** Sends calls to the API. */
 export interface Transport {
   /** How often a call is retried. */
@@ -52,7 +58,7 @@ export interface Transport {
     path: string,
     input: object | undefined,
     signal: AbortSignal | undefined,
-    firstWithinMs?: number,
+    rules?: StreamRules,
   ): AsyncIterable<unknown>
   /** Until then, callers with an alternative avoid streams, because one did not get through. */
   noStreamsUntil?: number
@@ -108,10 +114,15 @@ export class HttpTransport implements Transport {
     path: string,
     input: object | undefined,
     signal: AbortSignal | undefined,
-    firstWithinMs?: number,
+    { firstWithinMs, onConnection }: StreamRules = {},
   ): AsyncGenerator<unknown, void> {
     let lastEventId: string | undefined
     let attempt = 0
+    let isLost = false
+    const onOpen = () => {
+      if (isLost) onConnection?.(null)
+      isLost = false
+    }
     for (;;) {
       const speaksAtOnce = firstWithinMs !== undefined && lastEventId === undefined
       const context: { refusal?: OncueError } = {}
@@ -119,7 +130,7 @@ export class HttpTransport implements Transport {
       try {
         const position = lastEventId === undefined ? input : { ...input, lastEventId }
         const timeoutMs = speaksAtOnce ? firstWithinMs : this.timeoutMs
-        const options = { path, input: position, context, timeoutMs, speaksAtOnce, signal }
+        const options = { path, input: position, context, timeoutMs, speaksAtOnce, signal, onOpen }
         for await (const { id, data } of subscribe(this.#client, options)) {
           lastEventId = id
           attempt = 0
@@ -129,8 +140,12 @@ export class HttpTransport implements Transport {
       } catch (error) {
         if (systemClock.now() - started > STEADY_MS) attempt = 0
         if (speaksAtOnce && lastEventId === undefined) attempt = Number.POSITIVE_INFINITY
-        const rules = { signal, isSafe: true, isPatient: true }
-        await this.#pauseOrThrow(context.refusal ?? error, attempt++, rules)
+        const reason = context.refusal ?? error
+        if (!signal?.aborted) {
+          isLost = true
+          onConnection?.(toOncueError(reason, this.#options.url))
+        }
+        await this.#pauseOrThrow(reason, attempt++, { signal, isSafe: true, isPatient: true })
       }
     }
   }

@@ -70,7 +70,7 @@ async function untilFinished(
  * proxy; the next request reports what was wrong, if anything.
  */
 async function watchUntilFinished(transport: Transport, id: JobId, signal: AbortSignal): Promise<void> {
-  const states = transport.watch('jobs.watch', { id, events: false }, signal, SILENCE_MS)
+  const states = transport.watch('jobs.watch', { id, events: false }, signal, { firstWithinMs: SILENCE_MS })
   try {
     for await (const _ of states);
   } catch {

@@ -9,6 +9,7 @@ async function bundle(entry: string) {
   const build = await rolldown({
     input: fileURLToPath(new URL(`../src/${entry}`, import.meta.url)),
     platform: 'browser',
+    external: ['react'],
     onLog(_, log) {
       refused.push(log.message)
     },
@@ -19,10 +20,14 @@ async function bundle(entry: string) {
   return { code, imports, moduleIds, others, refused }
 }
 
-describe.each(['index.ts', 'testing.ts'])('%s in a browser', (entry) => {
+describe.each(['index.ts', 'react.ts', 'testing.ts'])('%s in a browser', (entry) => {
   it('needs nothing of Node, and nothing of the server', async () => {
     const { code, imports, moduleIds, others, refused } = await bundle(entry)
-    expect({ imports, others, refused }).toEqual({ imports: [], others: [], refused: [] })
+    expect({ imports, others, refused }).toEqual({
+      imports: entry === 'react.ts' ? ['react'] : [],
+      others: [],
+      refused: [],
+    })
     expect(code).not.toMatch(/\bnode:|\bBuffer\b|\bprocess\.|\brequire\(/)
     expect(moduleIds.filter((id) => /apps\/(api|worker)|packages\/db/.test(id))).toEqual([])
   })

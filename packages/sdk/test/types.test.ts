@@ -8,6 +8,7 @@ import {
   type JobStatus,
   job,
 } from '@oncue/sdk'
+import { useJob } from '@oncue/sdk/react'
 import { describe, expectTypeOf, it } from 'vitest'
 import { z } from 'zod'
 
@@ -19,6 +20,11 @@ const jobs = defineJobs({
   extract: job({ input: z.object({ url: z.string() }), output: z.object({ text: z.string() }) }),
   embed: job({ input: z.object({ size: z.int() }) }),
   tidy: job({ input: z.object({ days: z.int() }).optional() }),
+  export_rows: job({
+    input: z.object({ table: z.string() }),
+    output: z.object({ rows: z.number() }),
+    progress: z.object({ rows: z.number(), since: z.coerce.date() }),
+  }),
 })
 
 /** Nothing here is run: the test is that it compiles. */
@@ -128,6 +134,33 @@ describe('the types', () => {
     const loose = createClient({ url: 'http://127.0.0.1:1' })
     unrun(() => loose.jobs.enqueue('anything', { at: 'all' }))
     expectTypeOf(client).toEqualTypeOf<Client<typeof jobs>>()
+  })
+
+  it('know what a hook shows, by the id or by the topic', () => {
+    type Rows = { rows: number; since: Date }
+    unrun(async () => {
+      const view = useJob(client, await client.jobs.enqueue('export_rows', { table: 'orders' }))
+      if (view.state === 'live') expectTypeOf(view.progress).toEqualTypeOf<Rows | null>()
+      if (view.state === 'done') expectTypeOf(view.result).toEqualTypeOf<{ rows: number }>()
+      if (view.state === 'error' || view.state === 'reconnecting') expectTypeOf(view.error.code).toBeString()
+      // @ts-expect-error only a completed job has a result
+      if (view.state === 'live') view.result.rows
+    })
+    const named = useJob(client, 'some id', { topic: 'export_rows' })
+    expectTypeOf(named.progress).toEqualTypeOf<Rows | null | undefined>()
+    expectTypeOf(named.result).toEqualTypeOf<{ rows: number } | undefined>()
+    expectTypeOf(useJob(client, undefined).result).toEqualTypeOf<unknown>()
+    // @ts-expect-error there is no such topic
+    unrun(() => useJob(client, 'some id', { topic: 'export_row' }))
+  })
+
+  it('know the progress that a stream tells', () => {
+    unrun(async () => {
+      const id = await client.jobs.enqueue('export_rows', { table: 'orders' })
+      for await (const message of client.jobs.watch(id))
+        if (message.type === 'state')
+          expectTypeOf(message.state.progress?.since).toEqualTypeOf<Date | undefined>()
+    })
   })
 
   it('of errors are narrowed by their code', () => {

@@ -42,20 +42,27 @@ describe('the published types', () => {
 })
 
 describe.each(['import', 'require'])('what is published, as React Native finds it by %s', (condition) => {
-  it.each(['@oncue/sdk', '@oncue/sdk/testing', 'oncue/client'])('%s needs nothing of Node', async (entry) => {
-    const refused: string[] = []
-    const build = await rolldown({
-      cwd: folder,
-      input: entry,
-      platform: 'neutral',
-      resolve: { conditionNames: ['react-native', condition, 'default'], mainFields: ['module', 'main'] },
-      onLog: (_, log) => void refused.push(log.message),
-    })
-    const { output } = await build.generate({ format: 'esm', minify: true })
-    await build.close()
-    const [{ code, imports, moduleIds }] = output
-    expect({ imports, refused }).toEqual({ imports: [], refused: [] })
-    expect(moduleIds.some((id) => id.startsWith(join(folder, 'node_modules/@oncue/sdk/dist')))).toBe(true)
-    expect(code).not.toMatch(/\bnode:|\bBuffer\b|\bprocess\.|\brequire\(/)
-  })
+  it.each(['@oncue/sdk', '@oncue/sdk/react', '@oncue/sdk/testing', 'oncue/client', 'oncue/react'])(
+    '%s needs nothing of Node',
+    async (entry) => {
+      const refused: string[] = []
+      const build = await rolldown({
+        cwd: folder,
+        input: entry,
+        platform: 'neutral',
+        external: ['react'],
+        resolve: { conditionNames: ['react-native', condition, 'default'], mainFields: ['module', 'main'] },
+        onLog: (_, log) => void refused.push(log.message),
+      })
+      const { output } = await build.generate({ format: 'esm', minify: true })
+      await build.close()
+      const [{ code, imports, moduleIds }] = output
+      expect({ imports, refused }).toEqual({
+        imports: entry.endsWith('/react') ? ['react'] : [],
+        refused: [],
+      })
+      expect(moduleIds.some((id) => id.startsWith(join(folder, 'node_modules/@oncue/sdk/dist')))).toBe(true)
+      expect(code).not.toMatch(/\bnode:|\bBuffer\b|\bprocess\.|\brequire\(/)
+    },
+  )
 })

@@ -45,6 +45,19 @@ export function encodeProgress(schema: Schema, progress: unknown, topic: string)
   return text
 }
 
+/** As those get it who watch. Null: there is none, or it does not fit, because it is masked or of another version of the code. */
+export function parseProgress<Progress extends Schema>(
+  schema: Progress,
+  progress: unknown,
+): OutputOfSchema<Progress> | null {
+  try {
+    const checked = check(schema, progress)
+    return checked.success ? (checked.data as OutputOfSchema<Progress>) : null
+  } catch {
+    return null
+  }
+}
+
 /** Checks a person's answer, in the worker whose handler asked. */
 export function parseAnswer<Answer extends Schema>(
   schema: Answer,

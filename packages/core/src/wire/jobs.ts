@@ -294,6 +294,7 @@ export type ActionReport = Readonly<z.output<typeof actionReportSchema>>
 /** What changes while a client watches a job. */
 const jobStateSchema = jobSchema.pick({
   id: true,
+  topic: true,
   status: true,
   run: true,
   progress: true,

@@ -186,7 +186,14 @@ describe('a suspended job', () => {
   it('reads the end of its story when its stream ends with it', async () => {
     let job = jobOf({ ...SUSPENDED, status: 'processing', waits: null })
     let story = storyOf()
-    const state = { id: JOB_ID, status: 'completed', run: 1, progress: null, updated: NOW } as const
+    const state = {
+      id: JOB_ID,
+      topic: 'mail_digest',
+      status: 'completed',
+      run: 1,
+      progress: null,
+      updated: NOW,
+    } as const
     const finished = new Promise<void>((resolve) => {
       end = resolve
     })

@@ -242,7 +242,14 @@ describe('a job', () => {
     await act(async () =>
       live.tell({
         type: 'state',
-        state: { id: JOB_ID, status: 'completed', run: 1, progress: null, updated: NOW },
+        state: {
+          id: JOB_ID,
+          topic: 'mail_digest',
+          status: 'completed',
+          run: 1,
+          progress: null,
+          updated: NOW,
+        },
       }),
     )
     expect(await screen.findByText('Run 1 completed')).toBeVisible()
@@ -260,7 +267,14 @@ describe('a job', () => {
     await act(async () =>
       live.tell({
         type: 'state',
-        state: { id: JOB_ID, status: 'processing', run: 1, progress: null, updated: NOW },
+        state: {
+          id: JOB_ID,
+          topic: 'mail_digest',
+          status: 'processing',
+          run: 1,
+          progress: null,
+          updated: NOW,
+        },
       }),
     )
     expect(

@@ -53,7 +53,14 @@ describe('stream messages', () => {
 
   it('of type state change only the fields that they carry', () => {
     const job = jobOf({ status: 'pending', run: 0, topic: 'mail_digest' })
-    const state = { id: job.id, status: 'processing', run: 1, progress: 0.5, updated: at('00:03') } as const
+    const state = {
+      id: job.id,
+      topic: job.topic,
+      status: 'processing',
+      run: 1,
+      progress: 0.5,
+      updated: at('00:03'),
+    } as const
     expect(withMessage(job, { type: 'state', state })).toMatchObject({
       ...{ topic: 'mail_digest', status: 'processing', run: 1, progress: 0.5 },
     })

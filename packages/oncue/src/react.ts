@@ -1,0 +1,2 @@
+/** The hooks of the client, for React. */
+export * from '@oncue/sdk/react'
