@@ -1,0 +1,66 @@
+import { defineConfig } from 'vitepress'
+import { LinkedFiles } from './files.ts'
+import { writeLlms } from './llms.ts'
+import { addressOf, anchorOf, ENTRIES, NO_PAGES, titleOf } from './pages.ts'
+
+/** The documents as they are in the repository: nothing in them knows of this site. */
+
+const GROUPS: Readonly<Record<string, (page: string) => boolean>> = {
+  Guides: (page) => page.startsWith('docs/guides/'),
+  Reference: (page) => /^docs\/[^/]+\.md$/.test(page),
+  Inside: (page) => page.startsWith('docs/adr/') || !page.startsWith('docs/'),
+}
+
+const pageOf = (path: string) => (path.endsWith('/') ? `${path}README.md` : path)
+const entries = ENTRIES.map(({ page }) => pageOf(page))
+const sidebar = Object.entries(GROUPS).map(([text, belongs]) => ({
+  text,
+  items: entries.filter(belongs).map((page) => ({ text: titleOf(page), link: addressOf(page) })),
+}))
+
+const files = new LinkedFiles()
+
+export default defineConfig({
+  title: 'Oncue',
+  description: 'A typed job queue that lives in the database you already run',
+  srcDir: '..',
+  srcExclude: ['**/node_modules/**', '**/dist/**', ...NO_PAGES],
+  rewrites: (page) => page.replace(/(^|\/)README\.md$/, '$1index.md'),
+  lastUpdated: false,
+  markdown: {
+    anchor: { slugify: anchorOf },
+    config(md) {
+      md.core.ruler.push('repository-links', ({ tokens, env }) => {
+        for (const { children } of tokens)
+          for (const token of children ?? []) {
+            const href = token.type === 'link_open' ? token.attrGet('href') : null
+            if (href === null) continue
+            const file = files.addressOf(env.relativePath.replace(/(^|\/)index\.md$/, '$1README.md'), href)
+            // The theme would look for a page behind a link of the site.
+            if (file)
+              token.attrs = [
+                ['href', file],
+                ['target', '_blank'],
+              ]
+            else token.attrSet('href', href.replace(/(^|\/)README\.md(?=#|$)/, '$1index.md'))
+          }
+      })
+    },
+  },
+  // Files are copied when the pages are known.
+  ignoreDeadLinks: [/^\/files\//],
+  themeConfig: {
+    search: { provider: 'local' },
+    nav: [
+      { text: 'Start', link: '/docs/guides/getting-started.html' },
+      { text: 'Documents', link: '/docs/' },
+      { text: 'Errors', link: '/docs/errors.html' },
+    ],
+    sidebar,
+    outline: [2, 3],
+  },
+  async buildEnd({ outDir }) {
+    files.copy(outDir)
+    await writeLlms(outDir)
+  },
+})
