@@ -183,6 +183,32 @@ export function readConfig(
   }
 }
 
+/** The settings of an API that is mounted in another server, where these may be given in code. */
+export interface MountSettings {
+  readonly url?: string | undefined
+  readonly schema?: string | undefined
+  readonly publicUrl?: string | undefined
+  readonly environment?: string | undefined
+}
+
+/** The application that it is mounted in has its own pages, and its own admins. */
+export function readMountConfig(
+  { url, schema, publicUrl, environment }: MountSettings,
+  env: NodeJS.ProcessEnv = process.env,
+): Config {
+  const given = {
+    ...{
+      DATABASE_URL: url,
+      ONCUE_SCHEMA: schema,
+      ONCUE_PUBLIC_URL: publicUrl,
+      ONCUE_ENVIRONMENT: environment,
+    },
+  }
+  const set = Object.entries(given).filter(([, value]) => value !== undefined)
+  const config = readConfig({ ...env, ...Object.fromEntries(set) })
+  return { ...config, adminToken: undefined, corsOrigins: [] }
+}
+
 const withoutSlash = (url: string) => url.replace(/\/+$/, '')
 
 function readMail({ ONCUE_SMTP_URL: url, ONCUE_MAIL_FROM: from }: z.output<typeof schema>) {

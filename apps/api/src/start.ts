@@ -1,5 +1,6 @@
 import { openStore, type Store } from '@oncue/db'
 import { type Logger, type Runtime, type SlowService, startAll, systemRuntime } from '@oncue/runtime'
+import type { FastifyInstance } from 'fastify'
 import { AlertEvaluator } from './alerts/evaluator.ts'
 import { Audit } from './audit.ts'
 import { createAuth } from './auth/auth.ts'
@@ -17,7 +18,7 @@ import { createPayloadValidation } from './enqueue/payload-validation.ts'
 import { RequestIds } from './enqueue/request-ids.ts'
 import { DatabaseChecks } from './health/database.ts'
 import { GaugeRecorder } from './health/gauge-recorder.ts'
-import { createHttpServices } from './http/lifecycle.ts'
+import { createHttpServices, type HttpServices } from './http/lifecycle.ts'
 import { createServer } from './http/server.ts'
 import { Live } from './live/live.ts'
 import { SearchBudget } from './procedures/search-budget.ts'
@@ -46,11 +47,40 @@ export interface StartOptions extends SessionOptions {
 }
 
 /** Opens the store, and serves it until `close`. */
-export async function startApi(
+export async function startApi(config: Config, log: Logger, options: StartOptions = {}): Promise<Api> {
+  const { runtime = systemRuntime } = options
+  let url = () => ''
+  const { services, close } = await start(config, log, options, (app) => {
+    const http = createHttpServices(app, config, runtime)
+    url = () => http.url
+    return http
+  })
+  try {
+    // A new token is shown once: it would be lost if the start failed after it was stored.
+    const { adminToken } =
+      config.adminToken === undefined ? await services.auth.bootstrap() : { adminToken: null }
+    return { url: url(), services, adminToken, close }
+  } catch (error) {
+    await close()
+    throw error
+  }
+}
+
+/** The two ends of what brings requests: a server of its own, or the application that it is mounted in. */
+type Door = Pick<HttpServices, 'connections' | 'requests'>
+
+/** Everything behind the door. */
+export async function start(
   config: Config,
   log: Logger,
-  { background = true, signal, runtime = systemRuntime, signInLinks }: StartOptions = {},
-): Promise<Api> {
+  {
+    background = true,
+    signal,
+    runtime = systemRuntime,
+    ...serving
+  }: StartOptions & { readonly basePath?: string },
+  openDoor: (app: FastifyInstance) => Door,
+): Promise<{ readonly services: Services; close(): Promise<void> }> {
   const store = await openStore(config.databaseUrl, {
     schema: config.schema,
     runtime,
@@ -58,7 +88,7 @@ export async function startApi(
     onNewer: (newer) =>
       log.warn({ newer }, 'the database was migrated by a newer version of Oncue; finish the upgrade'),
   })
-  const { services, app } = await create(store, config, log, runtime, signInLinks).catch(async (error) => {
+  const { services, app } = await create(store, config, log, runtime, serving).catch(async (error) => {
     await store.close()
     throw error
   })
@@ -70,7 +100,7 @@ export async function startApi(
     new GaugeRecorder({ store, log, runtime }),
     new AlertEvaluator({ store, control, log, runtime, notify: (it) => delivery.notify(it) }),
   ]
-  const http = createHttpServices(app, config, runtime)
+  const door = openDoor(app)
 
   // The order of the start; the end has the reverse one. So no new connection is accepted while streams end, no loop stops
   // before the requests that may need it, and the store is closed when everything that writes has stopped.
@@ -79,21 +109,14 @@ export async function startApi(
       stopOnly(() => store.close()),
       audit,
       ...loops.map((loop) => (background ? loop : stopOnly(() => loop.stop()))),
-      http.requests,
+      door.requests,
       live,
       stopOnly(() => auth.stop()),
-      http.connections,
+      door.connections,
     ],
     signal,
   )
-  try {
-    // A new token is shown once: it would be lost if the start failed after it was stored.
-    const { adminToken } = config.adminToken === undefined ? await auth.bootstrap() : { adminToken: null }
-    return { url: http.url, services, adminToken, close }
-  } catch (error) {
-    await close()
-    throw error
-  }
+  return { services, close }
 }
 
 /** Nothing to start, or started already. */
@@ -107,7 +130,7 @@ async function create(
   config: Config,
   log: Logger,
   runtime: Runtime,
-  signInLinks: boolean | undefined,
+  { signInLinks, basePath }: Pick<StartOptions, 'signInLinks'> & { readonly basePath?: string },
 ) {
   const { environment, publicUrl, ratePerToken: perToken, ratePerAddress: perAddress } = config
   const control = await openControl(store)
@@ -139,6 +162,7 @@ async function create(
   const app = await createServer(services, {
     ...config,
     signInLinks,
+    basePath,
     limits: { perToken, perAddress },
   })
   return { services, app }

@@ -38,7 +38,7 @@ export function limitBody(
 
 function mostOf({ kind }: Principal): number {
   if (kind === 'anonymous') return SMALL_BODY
-  return kind === 'session' ? JOB_BODY : BATCH_BODY
+  return kind === 'session' || kind === 'host' ? JOB_BODY : BATCH_BODY
 }
 
 const [QUOTE, BACKSLASH, OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = Buffer.from('"\\[]{}')

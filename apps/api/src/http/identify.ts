@@ -5,6 +5,7 @@ import { ANONYMOUS, type Principal } from '../auth/principal.ts'
 import type { ApiContext, Services } from '../context.ts'
 import { addressOf, networkOf } from './address.ts'
 import { SIGN_IN_BYTES } from './body.ts'
+import { hostCaller } from './host-caller.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -26,7 +27,12 @@ const MINUTE_MS = 60_000
  * by address for all others, so that a flood from an address does not lock out callers there who have a token. Bad
  * credentials are reported by the procedure (`denied`), because tRPC and REST report errors differently.
  */
-export function identifyRequests(app: FastifyInstance, services: Services, limits: RateLimits): void {
+export function identifyRequests(
+  app: FastifyInstance,
+  services: Services,
+  limits: RateLimits,
+  isMounted: boolean,
+): void {
   const byAddress = app.createRateLimit({
     max: limits.perAddress,
     timeWindow: MINUTE_MS,
@@ -42,7 +48,7 @@ export function identifyRequests(app: FastifyInstance, services: Services, limit
   app.decorateRequest('maxBody', SIGN_IN_BYTES)
   app.addHook('onRequest', async (request, reply) => {
     void reply.header('cache-control', 'no-store')
-    const { principal, denied } = await identify(services, request)
+    const { principal, denied } = isMounted ? identifyHost() : await identify(services, request)
     request.api = { ...services, principal, denied, request: describe(request) }
     const isKnown = principal.kind !== 'anonymous'
     for (let calls = callsOf(request); calls > 0; calls--)
@@ -72,6 +78,13 @@ export function refuseExceeded(count: Count, reply: FastifyReply): void {
   throw new OncueError('RATE_LIMITED', `More than ${count.max} requests within a minute`, {
     details: { retryAfterSeconds: count.ttlInSeconds },
   })
+}
+
+/** The host application has identified the caller of this request; Oncue's own tokens and sessions do not count. */
+function identifyHost(): { principal: Principal; denied?: unknown } {
+  return (
+    hostCaller.getStore() ?? { principal: ANONYMOUS, denied: new OncueError('UNAUTHORIZED', 'Not signed in') }
+  )
 }
 
 async function identify(

@@ -6,6 +6,7 @@ import type { Services } from '../context.ts'
 import { serveMetrics } from '../health/metrics.ts'
 import { readBodies } from './body.ts'
 import { answerClientError, answerError } from './errors.ts'
+import { refuseStrangers } from './host-caller.ts'
 import { identifyRequests, type RateLimits } from './identify.ts'
 import { answerProbes } from './probes.ts'
 import { registerRest } from './rest/index.ts'
@@ -22,6 +23,8 @@ export interface ServerOptions extends SessionOptions {
   readonly trustProxy: number | string[] | false
   /** How many requests a token and an address may send. */
   readonly limits: RateLimits
+  /** Where another server has mounted this one, as in `/admin/jobs`. Absent: it has a server of its own, at the root. */
+  readonly basePath?: string | undefined
 }
 
 /** How long a request may take to arrive. */
@@ -37,7 +40,7 @@ const MAX_PATH = 5_000
 export async function createServer(services: Services, options: ServerOptions): Promise<FastifyInstance> {
   const sendError = (error: unknown, request: FastifyRequest, reply: FastifyReply) =>
     reply.send({ error: answerError(services.log, error, request, reply).toJSON() })
-  const { trustProxy } = options
+  const { trustProxy, basePath } = options
   const app = fastify({
     requestTimeout: REQUEST_MS,
     keepAliveTimeout: KEEP_ALIVE_MS,
@@ -58,6 +61,7 @@ export async function createServer(services: Services, options: ServerOptions): 
     void reply.headers(SECURITY_HEADERS).header('x-request-id', request.id)
     done()
   })
+  if (basePath !== undefined) refuseStrangers(app)
   if (options.corsOrigins.length > 0)
     await app.register(cors, {
       origin: [...options.corsOrigins],
@@ -68,15 +72,16 @@ export async function createServer(services: Services, options: ServerOptions): 
 
   answerProbes(app, services)
   await app.register(async (scope) => {
-    identifyRequests(scope, services, options.limits)
+    identifyRequests(scope, services, options.limits, basePath !== undefined)
     const parse = scope.getDefaultJsonParser('error', 'error')
     // Many clients always send the header, also without a body.
     readBodies(scope, (request, text, done) => (text === '' ? done(null) : parse(request, text, done)))
     serveMetrics(scope, services)
-    registerSession(scope, services, options)
-    await registerRest(scope, services)
+    // The host application signs people in and out.
+    if (basePath === undefined) registerSession(scope, services, options)
+    await registerRest(scope, services, basePath)
     await scope.register(serveTrpc, services)
   })
-  await serveApp(app, options.appDir)
+  await serveApp(app, options.appDir, basePath)
   return app
 }

@@ -1,8 +1,8 @@
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { basename, extname, join } from 'node:path'
 import fastifyStatic from '@fastify/static'
 import { OncueError } from '@oncue/core'
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyReply } from 'fastify'
 
 /** Built files carry a hash of their content in their name, so their content never changes. */
 const HASHED = /[-.][0-9a-f]{8,}\./
@@ -13,8 +13,20 @@ const ASK_EACH_TIME = 'no-cache'
 const NOT_THE_APP = /^\/(api|trpc|docs|metrics|healthz|readyz|openapi\.json)(\/|$)/
 
 /** Serves the app's web build, whose own router knows the pages: a path that looks like one gets its index.html. */
-export async function serveApp(app: FastifyInstance, folder: string): Promise<void> {
+export async function serveApp(app: FastifyInstance, folder: string, basePath?: string): Promise<void> {
   const isBuilt = existsSync(join(folder, 'index.html'))
+  const page = isBuilt && basePath !== undefined ? rebase(folder, basePath) : null
+  const sendPage = (reply: FastifyReply) =>
+    page === null
+      ? reply.sendFile('index.html')
+      : reply.header('cache-control', ASK_EACH_TIME).type('text/html; charset=utf-8').send(page.html)
+  if (page) {
+    app.get('/', (_, reply) => sendPage(reply))
+    app.get('/index.html', (_, reply) => sendPage(reply))
+    app.get('/manifest.webmanifest', (_, reply) =>
+      reply.header('cache-control', ASK_EACH_TIME).type('application/manifest+json').send(page.manifest),
+    )
+  }
   if (isBuilt) {
     await app.register(fastifyStatic, {
       root: folder,
@@ -27,16 +39,43 @@ export async function serveApp(app: FastifyInstance, folder: string): Promise<vo
     })
   }
   app.setNotFoundHandler((request, reply) => {
-    // Not with URL, which throws for paths such as `//`.
     const [pathname = '/'] = request.url.split('?', 1)
-    // A queue may be named mail.v2: a browser that follows a link accepts HTML, a request for a missing file does not.
-    const looksLikePage = extname(pathname) === '' || request.headers.accept?.includes('text/html') === true
-    const isPage =
-      (request.method === 'GET' || request.method === 'HEAD') && looksLikePage && !NOT_THE_APP.test(pathname)
-    if (!isPage) throw new OncueError('NOT_FOUND', `There is no ${request.method} ${pathname.slice(0, 200)}`)
-    if (isBuilt) return reply.sendFile('index.html')
+    const isRead = request.method === 'GET' || request.method === 'HEAD'
+    if (!isRead || !isPage(request.url, request.headers.accept))
+      throw new OncueError('NOT_FOUND', `There is no ${request.method} ${pathname.slice(0, 200)}`)
+    if (isBuilt) return sendPage(reply)
     return reply.header('cache-control', ASK_EACH_TIME).type('text/html; charset=utf-8').send(NOT_BUILT)
   })
+}
+
+/** Whether this path, which may have a query, is one of the app's pages. */
+export function isPage(path: string, accept: string | null | undefined): boolean {
+  // Not with URL, which throws for paths such as `//`.
+  const [pathname = '/'] = path.split('?', 1)
+  // A queue may be named mail.v2: a browser that follows a link accepts HTML, a request for a missing file does not.
+  const looksLikePage = extname(pathname) === '' || accept?.includes('text/html') === true
+  return looksLikePage && !NOT_THE_APP.test(pathname)
+}
+
+/** The two files that name others by their path. The app finds its own base in the page. */
+function rebase(folder: string, basePath: string): { readonly html: string; readonly manifest: string } {
+  const html = readFileSync(join(folder, 'index.html'), 'utf8')
+    .replace('<html', `<html data-base="${basePath}"`)
+    .replaceAll(/\b(src|href)="\//g, `$1="${basePath}/`)
+  const manifest = JSON.parse(readFileSync(join(folder, 'manifest.webmanifest'), 'utf8')) as Manifest
+  const { id, start_url, scope, icons } = manifest
+  const moved = {
+    ...{ id: basePath + id, start_url: basePath + start_url, scope: basePath + scope },
+    icons: icons.map((icon) => ({ ...icon, src: basePath + icon.src })),
+  }
+  return { html, manifest: JSON.stringify({ ...manifest, ...moved }) }
+}
+
+interface Manifest {
+  readonly id: string
+  readonly start_url: string
+  readonly scope: string
+  readonly icons: readonly { readonly src: string }[]
 }
 
 const NOT_BUILT = `<!doctype html>

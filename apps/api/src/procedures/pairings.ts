@@ -20,6 +20,14 @@ export const pairings = {
     output: pairingSchema,
     async run(ctx, { role: asked, validSeconds }) {
       const { store, principal, publicUrl, request } = ctx
+      if (principal.kind === 'host')
+        throw new OncueError(
+          'FORBIDDEN',
+          'A device cannot be paired where Oncue is mounted in another application',
+          {
+            hint: 'Its token would not be accepted here. Pair it at a server of `oncue api`.',
+          },
+        )
       // A rule may let everyone act, but the rule can be changed back, and the device would stay.
       if (principal.role === null)
         throw new OncueError('FORBIDDEN', 'Only callers with a role can create a device')

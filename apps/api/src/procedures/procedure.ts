@@ -8,6 +8,9 @@ import { toOncueError } from '../errors.ts'
 import { networkOf } from '../http/address.ts'
 import type { RestRoute } from '../http/rest/route.ts'
 
+/** For how long a stream of a mounted API relies on one answer of the host application. */
+const HOST_STREAM_MS = 60_000
+
 /** What an audit entry says of a mutation: its target, and how many it changed. */
 export interface AuditDetails {
   readonly target: unknown
@@ -126,8 +129,9 @@ export async function* stream<Input extends z.ZodType, Output extends z.ZodType>
   const by = await authorize(ctx, procedure.access)
   const assertStill = await procedure.assertMayWatch?.(ctx, input)
   const leave = ctx.live.enter(callerOf(ctx))
+  const renewal = endForRenewal(ctx)
   const validity = ctx.auth.whileValid(ctx.principal, by === 'enqueue' ? 'enqueue' : 'read', assertStill)
-  const signal = AbortSignal.any([gone, ctx.live.closing, validity.signal])
+  const signal = AbortSignal.any([gone, ctx.live.closing, validity.signal, renewal.signal])
   try {
     for await (const { id, message } of procedure.watch(ctx, input, signal)) {
       yield { id, message: checkOutput(procedure, message) }
@@ -138,14 +142,29 @@ export async function* stream<Input extends z.ZodType, Output extends z.ZodType>
     throw validity.signal.aborted ? validity.signal.reason : error
   } finally {
     validity.release()
+    renewal.release()
     leave()
   }
+}
+
+/**
+ * Only the host application knows whether its people still have access: their streams end without a final message after a
+ * minute, so that the client reconnects and the host is asked again.
+ */
+function endForRenewal({ principal, runtime }: ApiContext): {
+  readonly signal: AbortSignal
+  release(): void
+} {
+  const controller = new AbortController()
+  if (principal.kind !== 'host') return { signal: controller.signal, release() {} }
+  const timer = runtime.after(HOST_STREAM_MS, () => controller.abort())
+  return { signal: controller.signal, release: () => runtime.cancel(timer) }
 }
 
 /** Whose limits a call counts against: a token's, for all of its sessions, or an anonymous caller's whole network's. */
 export function callerOf({ principal: { kind, id }, request }: ApiContext): string {
   if (kind === 'anonymous') return networkOf(request.ip)
-  return `${kind === 'jwt' ? kind : 'token'} ${id}`
+  return `${kind === 'jwt' || kind === 'host' ? kind : 'token'} ${id}`
 }
 
 /** Returns the class of access that admitted the caller. */

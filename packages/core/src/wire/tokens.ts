@@ -51,11 +51,12 @@ export const revokedTokenSchema = z.object({
   devices: z.int().describe('how many devices were revoked with it'),
 })
 
-const principalKindSchema = z.enum(['anonymous', ...kindSchema.options, 'jwt'])
+/** `host`: signed in by the application in which the API is mounted. */
+const principalKindSchema = z.enum(['anonymous', ...kindSchema.options, 'jwt', 'host'])
 
 /** The caller, and what it may do now. */
 export const meSchema = tokenSchema.pick({ name: true, allowedTopics: true, allowedQueues: true }).extend({
-  /** Of the token, or `sub` of the JWT; empty without credentials. */
+  /** Of the token, `sub` of the JWT, or what the host application gave; empty without credentials. */
   id: z.string(),
   kind: principalKindSchema,
   role: roleSchema.nullable(),

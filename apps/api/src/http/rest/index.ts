@@ -11,7 +11,7 @@ import type { ResponseTools } from './route.ts'
 import { ROUTES } from './routes.ts'
 
 /** REST, its OpenAPI document and the page to try it. */
-export async function registerRest(app: FastifyInstance, services: Services): Promise<void> {
+export async function registerRest(app: FastifyInstance, services: Services, basePath = ''): Promise<void> {
   const glances = new Batcher<string, JobGlance | undefined>(
     async (ids) => {
       const seen = await services.store.glance(ids)
@@ -48,7 +48,7 @@ export async function registerRest(app: FastifyInstance, services: Services): Pr
     })
   }
 
-  const document = openApiDocument()
+  const document = { ...openApiDocument(), servers: [{ url: `${basePath}/` }] }
   app.get('/openapi.json', async () => document)
   await registerDocs(app, document)
 }
