@@ -1,6 +1,9 @@
 // The service worker of the web build: opens the app without a network, and shows alerts while it is closed.
 
-const CACHE = 'oncue-shell'
+/** Where this app is mounted: empty at the root. */
+const BASE = new URL(self.registration.scope).pathname.replace(/\/$/, '')
+const HOME = `${BASE}/`
+const CACHE = `oncue-shell${BASE}`
 /** Requests that always go to the server: an old response may be wrong by now. */
 const OF_SERVER = /^\/(api|trpc|docs|metrics|healthz|readyz|openapi\.json)(\/|$)/
 /** Files of a build: their names carry a hash of their content. */
@@ -8,7 +11,7 @@ const HASHED = /[-.][0-9a-f]{8,}\./
 
 self.addEventListener('install', (event) => {
   event.waitUntil(
-    fetch('/', { cache: 'no-cache' })
+    fetch(HOME, { cache: 'no-cache' })
       .then(keepShell)
       .then(() => self.skipWaiting()),
   )
@@ -19,7 +22,8 @@ self.addEventListener('activate', (event) => event.waitUntil(self.clients.claim(
 self.addEventListener('fetch', (event) => {
   const { request } = event
   const { origin, pathname } = new URL(request.url)
-  if (request.method !== 'GET' || origin !== self.location.origin || OF_SERVER.test(pathname)) return
+  if (request.method !== 'GET' || origin !== self.location.origin || !pathname.startsWith(HOME)) return
+  if (OF_SERVER.test(pathname.slice(BASE.length))) return
   if (request.mode === 'navigate') event.respondWith(openPage(event))
   else if (HASHED.test(pathname)) event.respondWith(openFile(request))
 })
@@ -32,7 +36,7 @@ async function openPage(event) {
     if (isPage) event.waitUntil(keepShell(response.clone()).catch(() => {}))
     return response
   } catch (error) {
-    const kept = await (await caches.open(CACHE)).match('/')
+    const kept = await (await caches.open(CACHE)).match(HOME)
     if (kept) return kept
     throw error
   }
@@ -49,17 +53,18 @@ async function openFile(request) {
 
 /** Caches the page with the files that it names, and removes those of earlier versions. */
 async function keepShell(response) {
-  if (!response.ok) throw new Error(`The page returned ${response.status}`)
+  // The sign-in of a host application is not the app.
+  if (!response.ok || response.redirected) throw new Error(`The page returned ${response.status}`)
   const cache = await caches.open(CACHE)
   const text = await response.clone().text()
-  const before = await (await cache.match('/'))?.text()
+  const before = await (await cache.match(HOME))?.text()
   if (before === text) return
   const files = [...text.matchAll(/(?:src|href)="(\/[^"]+)"/g)].map(([, path]) => path)
   await cache.addAll(files)
-  await cache.put('/', response)
+  await cache.put(HOME, response)
   for (const { url } of await cache.keys()) {
     const { pathname } = new URL(url)
-    if (pathname !== '/' && !files.includes(pathname)) await cache.delete(url)
+    if (pathname !== HOME && !files.includes(pathname)) await cache.delete(url)
   }
 }
 
@@ -70,12 +75,12 @@ self.addEventListener('push', (event) => {
     self.registration.showNotification(title, {
       body,
       tag,
-      icon: '/icon-192.png',
-      badge: '/icon-192.png',
+      icon: `${BASE}/icon-192.png`,
+      badge: `${BASE}/icon-192.png`,
       // A later message about the same alerts replaces this one; if they fire again, it makes a sound again.
       renotify: isFiring,
       requireInteraction: isFiring,
-      data: { path, alertIds },
+      data: { path: BASE + path, alertIds },
       actions: isFiring
         ? [
             { action: 'open', title: 'Open' },
@@ -95,7 +100,7 @@ self.addEventListener('notificationclick', (event) => {
 /** Uses the browser's session cookie. If that fails, the app opens, so that the failure is noticed. */
 async function acknowledge({ alertIds, path }, tag) {
   try {
-    const response = await fetch('/trpc/alerts.ack', {
+    const response = await fetch(`${BASE}/trpc/alerts.ack`, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify({ json: { ids: alertIds } }),

@@ -8,7 +8,7 @@ const KEY = 'oncue.servers'
 
 export interface Server {
   readonly id: string
-  /** `https://oncue.example.com`, or `/` where the server served this page. */
+  /** `https://oncue.example.com`, or the path of the server that served this page, `/` at the root. */
   readonly url: string
   readonly name: string
 }

@@ -208,6 +208,7 @@ export function reasonOf({ action, target }: Pick<Entry, 'action' | 'target'>): 
 const KINDS: Readonly<Record<string, string>> = {
   command: 'by the command',
   device: 'from a paired device',
+  host: 'from your application',
   jwt: 'with a JWT',
   session: 'from a browser',
   token: 'with a token',

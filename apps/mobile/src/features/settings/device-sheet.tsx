@@ -135,8 +135,8 @@ export function DeviceSheet({ device, devices, onClose }: DeviceSheetProps) {
 function ownEndInWords(me: Me | null, tokenId: string, devices: readonly Device[]): string | null {
   const ended = devicesOf(tokenId, devices)
   const ends = `you will be signed out. Revokes ${count(ended.length, 'device')}.`
-  // The subject of a JWT may be any text, so it must not be compared with ids.
-  if (!me || me.kind === 'jwt') return null
+  // The subject of a JWT or the id of a host's person may be any text, so it must not be compared with ids.
+  if (!me || me.kind === 'jwt' || me.kind === 'host') return null
   if (me.id === tokenId) return `You are signed in with this token: ${ends}`
   return ended.some(({ id }) => id === me.id)
     ? `You are signed in with a device of this token: ${ends}`

@@ -10,7 +10,7 @@ import { Section } from './section.tsx'
 import { stillListedIn } from './words.ts'
 
 /** Kinds of caller that are named in brackets. */
-const KINDS: Readonly<Record<string, string>> = { device: ' (device)', jwt: ' (JWT)' }
+const KINDS: Readonly<Record<string, string>> = { device: ' (device)', jwt: ' (JWT)', host: '' }
 
 /** Who is signed in, and Sign out. */
 export function SignedInAs() {
@@ -35,7 +35,7 @@ export function SignedInAs() {
       {me && <Fact name="Signed in as" value={`${me.name || me.id}${KINDS[me.kind] ?? ''}`} />}
       {me && <Fact name="Role" value={me.role ?? 'none'} />}
       {me?.expiresAt && <Fact name="Until" value={moment(me.expiresAt)} />}
-      <Button label="Sign out" isBusy={isBusy} onPress={() => void signOut()} />
+      {me?.kind !== 'host' && <Button label="Sign out" isBusy={isBusy} onPress={() => void signOut()} />}
     </Section>
   )
 }

@@ -7,17 +7,23 @@ import { Field } from '../../components/ui/field.tsx'
 import { Mark } from '../../components/ui/mark.tsx'
 import { Text } from '../../components/ui/text.tsx'
 import { toServerUrl } from '../../lib/address.ts'
+import { IS_MOUNTED } from '../../lib/base-path.ts'
 import { HOME_SERVER } from '../../lib/home-server.ts'
 import { usePageTitle } from '../../lib/page-title.ts'
 import { type Probed, probe, TROUBLES } from '../../lib/probe.ts'
 import { useSession } from '../../lib/session.ts'
 import { radius, space } from '../../theme/tokens.ts'
 import { useTheme } from '../../theme/use-theme.ts'
+import { HostSignIn } from './host-sign-in.tsx'
 import { KnownServers } from './known-servers.tsx'
 import { ScanButton } from './scan-button.tsx'
 
-/** The address (on a phone) and a token, or a code that carries both. */
 export function SignInScreen({ why }: { readonly why: string | null }) {
+  return IS_MOUNTED ? <HostSignIn /> : <TokenSignIn why={why} />
+}
+
+/** The address (on a phone) and a token, or a code that carries both. */
+function TokenSignIn({ why }: { readonly why: string | null }) {
   const session = useSession()
   const router = useRouter()
   const isOwnPage = usePathname() === '/sign-in'
