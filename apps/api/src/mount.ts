@@ -12,7 +12,7 @@ import { isOurFault, toOncueError, toPublicError } from './errors.ts'
 import { hostCaller } from './http/host-caller.ts'
 import { createMountDoor } from './http/mount-door.ts'
 import { SECURITY_HEADERS } from './http/security-headers.ts'
-import { isPage } from './http/static-app.ts'
+import { isPage, PAGES } from './http/static-app.ts'
 import { headOf, serveNode, serveWeb, withHost, writeResponse } from './http/web-handler.ts'
 import { start } from './start.ts'
 
@@ -158,7 +158,18 @@ const BASE_PATH = /^(\/[\w.~-]+)*\/?$/
 
 /** Without the slash at its end; empty at the root. */
 function readBasePath(given: string): string {
-  if (BASE_PATH.test(given)) return given.replace(/\/$/, '')
+  if (BASE_PATH.test(given)) {
+    const basePath = given.replace(/\/$/, '')
+    const page = basePath === '' ? undefined : PAGES.find((name) => `/${name}`.startsWith(basePath))
+    if (page === undefined) return basePath
+    throw new OncueError(
+      'INVALID_INPUT',
+      `basePath ${basePath} is how the address of a page of the app begins: /${page}`,
+      {
+        hint: 'The app could not tell them apart. Choose another path, such as /admin/jobs.',
+      },
+    )
+  }
   throw new OncueError(
     'INVALID_INPUT',
     `basePath must be a path such as /admin/jobs, got ${JSON.stringify(given)}`,

@@ -1,6 +1,9 @@
 import { once } from 'node:events'
+import { readdirSync } from 'node:fs'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { getRequestListener } from '@hono/node-server'
 import { createDatabase } from '@oncue/db/testing'
 import { silentLogger } from '@oncue/runtime'
@@ -9,6 +12,7 @@ import express from 'express'
 import fastify from 'fastify'
 import { Hono } from 'hono'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
+import { PAGES } from '../src/http/static-app.ts'
 import { type OncueApp, type OncueAppOptions, oncueApp, type Person } from '../src/index.ts'
 
 // Oncue below a path of other servers, for the people whom those have signed in.
@@ -247,6 +251,19 @@ test('an error of the host is a failure of the server, without its text', async 
 
 test.each(['admin', '/a b', '/a"><b', '/a?b'])('%j is no basePath', (basePath) => {
   expect(() => mount({ basePath })).toThrow('basePath must be a path')
+})
+
+test.each(['/jobs', '/job', '/settings/'])('%s could not be told from a page of the app', (basePath) => {
+  expect(() => mount({ basePath })).toThrow('is how the address of a page of the app begins')
+})
+
+test('the pages that are known here are those of the app', () => {
+  const home = fileURLToPath(new URL('../../mobile/src/app', import.meta.url))
+  const names = ['', '(tabs)'].flatMap((folder) => readdirSync(join(home, folder)))
+  const pages = names
+    .filter((name) => !/^[_+(]|^index\./.test(name))
+    .map((name) => name.replace(/\.tsx$/, ''))
+  expect([...PAGES].sort()).toEqual([...new Set(pages)].sort())
 })
 
 test('the first request starts it, and a start that failed is tried again', async () => {

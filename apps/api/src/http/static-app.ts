@@ -12,6 +12,12 @@ const ASK_EACH_TIME = 'no-cache'
 /** Paths that are never pages of the app, in any case. */
 const NOT_THE_APP = /^\/(api|trpc|docs|metrics|healthz|readyz|openapi\.json)(\/|$)/
 
+/** How its pages begin. */
+export const PAGES = [
+  ...['activity', 'alerts', 'bulk-operations', 'database', 'failures', 'jobs', 'pair', 'questions', 'queues'],
+  ...['schedules', 'server-settings', 'settings', 'sign-in', 'tokens', 'topics', 'workers'],
+] as const
+
 /** Serves the app's web build, whose own router knows the pages: a path that looks like one gets its index.html. */
 export async function serveApp(app: FastifyInstance, folder: string, basePath?: string): Promise<void> {
   const isBuilt = existsSync(join(folder, 'index.html'))
