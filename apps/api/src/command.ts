@@ -1,5 +1,5 @@
 import { type CommonConfig, readCommonConfig } from '@oncue/db'
-import { implement } from '@oncue/db/cli'
+import { implement, toWhole } from '@oncue/db/cli'
 import type { Command } from 'commander'
 
 /** The command that serves the API, as `oncue api` and as `oncue-api`. Loads no server until it is called. */
@@ -19,12 +19,17 @@ Exit codes:
   1  it failed
   2  wrong usage or a wrong setting`
 
+export interface ApiOptions {
+  readonly port?: number
+}
+
 export function declareApi(command: Command): Command {
   command
     .summary('serve the API and the app')
     .description('serve the Oncue API and the app until SIGTERM or SIGINT')
-  return implement<object, CommonConfig>(command, {
-    examples: ['', '--url postgres://app@db.internal/app', '--schema billing'],
+    .option('--port <port>', 'where the API listens, 4400  [ONCUE_PORT]', toWhole(0, 65_535))
+  return implement<ApiOptions, CommonConfig>(command, {
+    examples: ['', '--port 4401 --url postgres://app@db.internal/app', '--schema billing'],
     readConfig: readCommonConfig,
     saysDatabase: false,
     run: async (call) => (await import('./run-api.ts')).runApi(call),

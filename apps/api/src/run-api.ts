@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { type Call, EXIT } from '@oncue/db/cli'
 import { createLogger } from '@oncue/logger'
 import { abortable, type Logger } from '@oncue/runtime'
+import type { ApiOptions } from './command.ts'
 import { readConfig } from './config.ts'
 import { startApi } from './start.ts'
 
@@ -10,8 +11,9 @@ const SIGNALS = ['SIGINT', 'SIGTERM'] as const
 const SHORT_TOKEN = 20
 
 /** Serves until a signal, which also stops a start under way. A second one ends the process at once. */
-export async function runApi({ options, url, schema, database }: Call): Promise<undefined> {
-  const config = readConfig(undefined, undefined, { url, schema, shown: database })
+export async function runApi({ options, url, schema, database }: Call<ApiOptions>): Promise<undefined> {
+  const read = readConfig(undefined, undefined, { url, schema, shown: database })
+  const config = { ...read, port: options.port ?? read.port }
   const log = createLogger({ level: config.logLevel, ...(options.json && { pretty: false }) })
   const stopping = stopSignal(log)
   log.info({ database: config.database }, 'starting')

@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { dirname, extname, join, relative } from 'node:path'
 import { findModule } from './find-module.ts'
+import { addEntries } from './json-text.ts'
 import type { Project } from './project.ts'
 
 /** A file to be created, or to be changed. */
@@ -38,6 +39,10 @@ export function planInit(project: Project, versions: Versions): Plan {
     ...(found === null ? [changeTsconfig(project)] : []),
     changeGitignore(project),
   ]
+  if (found === null && project.tsconfig !== null && ignoresExports(project.tsconfig, project.dependencies))
+    notes.push(
+      'tsconfig.json resolves packages in a way that does not know `exports`: the compiler will not find oncue (TS2307). Set "module": "nodenext", or "moduleResolution": "bundler" if a bundler builds the project',
+    )
   return { changes: changes.filter((change) => change.after !== change.before), module, notes }
 }
 
@@ -81,7 +86,7 @@ export const workers = defineWorkers(jobs, {
 })
 `
 
-/** What Node and people add to package.json, in the indentation that it has. */
+/** What Node and people add to package.json; the rest of its text stays as it is. */
 function changeManifest(
   { manifest, dependencies }: Project,
   module: string,
@@ -106,20 +111,14 @@ function changeManifest(
   const zod = /\d+/.exec(dependencies.zod ?? '')?.[0]
   if (zod !== undefined && Number(zod) < 4)
     notes.push(`Oncue needs zod ${versions.zod}; package.json asks for ${dependencies.zod}`)
-  const after = {
-    ...parsed,
-    scripts: { ...wanted, ...scripts },
-    dependencies: { ...parsed.dependencies, ...Object.fromEntries(missing) },
-  }
-  // Existing scripts keep their places.
-  after.scripts = { ...scripts, ...after.scripts }
-  const indent = /^[ \t]+/m.exec(manifest)?.[0] ?? '  '
-  const end = manifest.endsWith('\n') ? '\n' : ''
+  const added = Object.fromEntries(Object.entries(wanted).filter(([name]) => !(name in scripts)))
   const isDone = missing.length === 0 && Object.keys(wanted).every((name) => name in scripts)
   return {
     path: 'package.json',
     before: manifest,
-    after: isDone ? manifest : `${JSON.stringify(after, null, indent)}${end}`,
+    after: isDone
+      ? manifest
+      : addEntries(addEntries(manifest, 'scripts', added), 'dependencies', Object.fromEntries(missing)),
   }
 }
 
@@ -142,6 +141,18 @@ function changeTsconfig({ folder, tsconfig }: Project): Change {
       )
     : before.replace('{', `{\n${indent}"compilerOptions": { ${option} },`)
   return { path: relative(folder, tsconfig), before, after }
+}
+
+/** Whether the compiler looks for a package by its folders alone, as it did by default until TypeScript 6. */
+function ignoresExports(tsconfig: string, { typescript = '' }: Project['dependencies']): boolean {
+  const settingOf = (name: string) =>
+    textsOf(tsconfig)
+      .map((text) => new RegExp(`"${name}"\\s*:\\s*"([^"]+)"`).exec(text)?.[1]?.toLowerCase())
+      .find((value) => value !== undefined)
+  const resolution = settingOf('moduleResolution')
+  if (resolution !== undefined) return ['node', 'node10', 'classic'].includes(resolution)
+  const isOld = Number(/\d+/.exec(typescript)?.[0] ?? 6) < 6
+  return isOld && !/^(node\d+|nodenext|preserve)$/.test(settingOf('module') ?? 'commonjs')
 }
 
 /** A tsconfig.json and the files that it extends by path. */

@@ -78,6 +78,15 @@ function parse(file: string, text: string): Manifest {
   throw new OncueError('INVALID_JSON', `${file} is not an object`)
 }
 
+const RUNNERS = { npm: 'npx', pnpm: 'pnpm', yarn: 'yarn', bun: 'bunx' } as const
+
+/** What runs an installed command in that folder. */
+export function runnerOf(folder: string): string {
+  const file = join(folder, 'package.json')
+  const named = existsSync(file) ? parse(file, readFileSync(file, 'utf8')).packageManager : undefined
+  return RUNNERS[managerOf(folder, named)]
+}
+
 /** What package.json names, or whose lock file is nearest: that of a workspace is above its packages. */
 function managerOf(folder: string, named: string | undefined): PackageManager {
   const [, name] = /^(npm|pnpm|yarn|bun)@/.exec(named ?? '') ?? []

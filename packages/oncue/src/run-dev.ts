@@ -7,14 +7,18 @@ import { type Api, readConfig as readApiConfig, startApi } from '@oncue/api'
 import { OncueError } from '@oncue/core'
 import { migrate, sqliteFile, withoutPassword } from '@oncue/db'
 import { EXIT } from '@oncue/db/cli'
-import { abortable, formatDuration } from '@oncue/runtime'
+import { abortable, formatDuration, systemRuntime } from '@oncue/runtime'
 import { createLogger } from '@oncue/worker'
 import { type Call, whoami } from './command.ts'
 import type { DevOptions } from './dev.ts'
 import { Handlers } from './dev-handlers.ts'
 import { findModule, MINIMAL_MODULE } from './find-module.ts'
+import { runnerOf } from './project.ts'
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
+
+/** One Ctrl-C arrives twice within milliseconds where npm's shell passes it on, too. People are slower. */
+const ECHO_MS = 100
 
 /** How long the link that signs in is valid, once. */
 const LINK_MS = 3_600_000
@@ -31,12 +35,15 @@ export async function runDev(call: Call<DevOptions>, devFolder: string): Promise
   const handlers = new Handlers({ args: toArgs(call, modules), folder: config.folder, log })
   const stopping = new AbortController()
   let code: number = EXIT.done
+  let askedAt = Number.NEGATIVE_INFINITY
   for (const signal of SIGNALS) {
     process.on(signal, () => {
       if (stopping.signal.aborted) {
+        if (systemRuntime.monotonic() - askedAt < ECHO_MS) return
         code = 128 + constants.signals[signal]
         return handlers.hurry()
       }
+      askedAt = systemRuntime.monotonic()
       stopping.abort()
       void handlers.stop()
     })
@@ -134,7 +141,7 @@ function greeting(
     `  API       ${url}/docs`,
     `  handlers  ${modules.join(', ')}, started again when a file changes`,
     `  database  ${call.database}`,
-    `  commands  oncue top${from}${schema}`,
+    `  commands  ${runnerOf(config.folder)} oncue top${from}${schema}`,
     '',
   ]
   if (adminToken) lines.push('Admin token (shown once):', '', `  ${adminToken}`, '')

@@ -244,6 +244,13 @@ test('the link signs a browser in, once, and only on this machine', async () => 
   const me = await fetch(`${url}/api/jobs`, { headers: { cookie } })
   expect(me.status).toBe(200)
   expect(await open('localhost')).toMatchObject({ status: 403 })
+  const again = await fetch(link, { headers: { accept: 'text/html', cookie }, redirect: 'manual' })
+  expect([again.status, again.headers.get('location')]).toEqual([303, '/'])
+  const other = await fetch(link, { headers: { accept: 'text/html' } })
+  expect([other.status, await other.text()]).toEqual([
+    403,
+    expect.stringContaining('This link has been used'),
+  ])
   expect(await stop()).toBe(0)
 })
 

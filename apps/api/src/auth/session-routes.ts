@@ -1,4 +1,4 @@
-import { isOncueError, OncueError } from '@oncue/core'
+import { ERRORS, isOncueError, OncueError } from '@oncue/core'
 import { signInRequestSchema } from '@oncue/core/wire'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Services } from '../context.ts'
@@ -65,8 +65,17 @@ export function registerSession(
       { exposeHeadRoute: false },
       async (request, reply) => {
         assertThisMachine(request)
-        const principal = await pair(request, { code: request.params.code, name: 'Browser (oncue dev)' })
-        await startSession(request, reply, principal)
+        const isSignedIn = request.api.principal.kind === 'session'
+        if (!isSignedIn) {
+          const device = { code: request.params.code, name: 'Browser (oncue dev)' }
+          const principal = await pair(request, device).catch((error: unknown) => {
+            if (request.headers.accept?.includes('text/html') !== true || !isOncueError(error)) throw error
+            void reply.status(ERRORS[error.code].http).type('text/html; charset=utf-8').send(LINK_ENDED)
+            return null
+          })
+          if (principal === null) return reply
+          await startSession(request, reply, principal)
+        }
         return reply.status(303).header('location', '/').send()
       },
     )
@@ -111,6 +120,16 @@ export function registerSession(
     return expiresAt
   }
 }
+
+const LINK_ENDED = `<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Oncue</title>
+<h1>This link has been used, or has expired</h1>
+<p>It signs in one browser, once, within an hour. Start <code>oncue dev</code> again for a new one, or <a href="/">sign in with a token</a>.</p>
+</html>
+`
 
 const THIS_MACHINE = /^(localhost|127(\.\d+){3}|\[::1\])$/i
 const LOOPBACK = /^(::ffff:)?127\.|^::1$/
