@@ -1,3 +1,4 @@
+import { createRequire } from 'node:module'
 import { defineConfig } from 'vitepress'
 import { LinkedFiles } from './files.ts'
 import { writeLlms } from './llms.ts'
@@ -19,6 +20,9 @@ const sidebar = Object.entries(GROUPS).map(([text, belongs]) => ({
 }))
 
 const files = new LinkedFiles()
+
+/** Pages are outside of this folder, where nothing of Vue is installed. */
+const ofVitePress = createRequire(import.meta.resolve('vitepress'))
 
 export default defineConfig({
   title: 'Oncue',
@@ -49,6 +53,9 @@ export default defineConfig({
   },
   // Files are copied when the pages are known.
   ignoreDeadLinks: [/^\/files\//],
+  vite: {
+    resolve: { alias: { 'vue/server-renderer': ofVitePress.resolve('vue/server-renderer') } },
+  },
   themeConfig: {
     search: { provider: 'local' },
     nav: [
