@@ -191,7 +191,7 @@ async function overviewOf(client: Client, queue: string): Promise<QueueOverview>
   const known = (await client.queues.list()).find((each) => each.queue === queue)
   return (
     known ?? {
-      ...{ queue, waiting: 0, scheduled: 0, running: 0, blocked: 0, throttled: 0 },
+      ...{ queue, waiting: 0, scheduled: 0, running: 0, suspended: 0, blocked: 0, throttled: 0 },
       ...{ oldestWaiting: null, paused: null, ageingMs: null, limit: null },
     }
   )
