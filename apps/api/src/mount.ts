@@ -44,7 +44,7 @@ export interface OncueAppOptions<Context = undefined> extends MountSettings {
 }
 
 /** What `authenticate` gets beside the request: nothing, unless its second parameter has a type. */
-export type ContextOf<Context> = undefined extends Context ? [context?: Context] : [context: Context]
+type ContextOf<Context> = undefined extends Context ? [context?: Context] : [context: Context]
 
 export interface OncueApp<Context = undefined> {
   /** Opens the database. The first request does it, too; after a failure the next one tries again. */
