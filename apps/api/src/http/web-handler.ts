@@ -12,6 +12,9 @@ import type { FastifyInstance, InjectOptions } from 'fastify'
 const OF_CONNECTION = new Set(['connection', 'date', 'keep-alive', 'transfer-encoding'])
 const WITHOUT_BODY = new Set([101, 204, 205, 304])
 
+/** Of the web, without the types of a browser. */
+type ResponseBody = ConstructorParameters<typeof Response>[0]
+
 /** Serves one request at `path`, and streams the response. Both end when the caller leaves. */
 export async function serveWeb(app: FastifyInstance, request: Request, path: string): Promise<Response> {
   const gone = new AbortController()
@@ -34,10 +37,8 @@ export async function serveWeb(app: FastifyInstance, request: Request, path: str
   const { statusCode: status } = answered
   const isEmpty = WITHOUT_BODY.has(status) || request.method === 'HEAD'
   if (isEmpty) stream.resume()
-  return new Response(isEmpty ? null : (Readable.toWeb(stream) as BodyInit), {
-    status,
-    headers: headersOf(answered.headers),
-  })
+  const content = isEmpty ? null : (Readable.toWeb(stream) as ResponseBody)
+  return new Response(content, { status, headers: headersOf(answered.headers) })
 }
 
 function headersOf(given: Readonly<Record<string, number | string | string[] | undefined>>): Headers {
