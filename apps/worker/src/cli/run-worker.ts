@@ -134,7 +134,9 @@ function responsive(open: Parameters<typeof toService>[0]): SlowService {
 }
 
 const connectionsOf = ({ url, config, options }: WorkerCall) =>
-  dialectOf(url) === 'postgres' ? shareConnections(options.connections ?? config.connections) : {}
+  url !== ':memory:' && dialectOf(url) === 'postgres'
+    ? shareConnections(options.connections ?? config.connections)
+    : {}
 
 /** Paths on the command line start at the caller's folder, those in variables at that of the process. */
 function loadModulesOf({ config, options }: WorkerCall): Promise<LoadedModules> {
