@@ -35,15 +35,16 @@ export async function runDev(call: Call<DevOptions>, devFolder: string): Promise
   const handlers = new Handlers({ args: toArgs(call, modules), folder: config.folder, log })
   const stopping = new AbortController()
   let code: number = EXIT.done
-  let askedAt = Number.NEGATIVE_INFINITY
+  let first: { readonly signal: NodeJS.Signals; readonly at: number } | undefined
   for (const signal of SIGNALS) {
     process.on(signal, () => {
-      if (stopping.signal.aborted) {
-        if (systemRuntime.monotonic() - askedAt < ECHO_MS) return
+      if (first) {
+        const isEcho = signal === first.signal && systemRuntime.monotonic() - first.at < ECHO_MS
+        if (isEcho) return
         code = 128 + constants.signals[signal]
         return handlers.hurry()
       }
-      askedAt = systemRuntime.monotonic()
+      first = { signal, at: systemRuntime.monotonic() }
       stopping.abort()
       void handlers.stop()
     })
