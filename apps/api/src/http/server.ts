@@ -10,7 +10,7 @@ import { refuseStrangers } from './host-caller.ts'
 import { identifyRequests, type RateLimits } from './identify.ts'
 import { answerProbes } from './probes.ts'
 import { registerRest } from './rest/index.ts'
-import { SECURITY_HEADERS } from './security-headers.ts'
+import { MOUNTED_HEADERS, SECURITY_HEADERS } from './security-headers.ts'
 import { serveTrpc } from './serve-trpc.ts'
 import { serveApp } from './static-app.ts'
 
@@ -41,6 +41,7 @@ export async function createServer(services: Services, options: ServerOptions): 
   const sendError = (error: unknown, request: FastifyRequest, reply: FastifyReply) =>
     reply.send({ error: answerError(services.log, error, request, reply).toJSON() })
   const { trustProxy, basePath } = options
+  const headers = basePath === undefined ? SECURITY_HEADERS : MOUNTED_HEADERS
   const app = fastify({
     requestTimeout: REQUEST_MS,
     keepAliveTimeout: KEEP_ALIVE_MS,
@@ -58,7 +59,7 @@ export async function createServer(services: Services, options: ServerOptions): 
   // Requests without a route are refused before their body is read.
   app.removeAllContentTypeParsers()
   app.addHook('onRequest', (request, reply, done) => {
-    void reply.headers(SECURITY_HEADERS).header('x-request-id', request.id)
+    void reply.headers(headers).header('x-request-id', request.id)
     done()
   })
   if (basePath !== undefined) refuseStrangers(app)

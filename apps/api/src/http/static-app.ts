@@ -6,7 +6,7 @@ import type { FastifyInstance, FastifyReply } from 'fastify'
 
 /** Built files carry a hash of their content in their name, so their content never changes. */
 const HASHED = /[-.][0-9a-f]{8,}\./
-const FOREVER = 'public, max-age=31536000, immutable'
+const FOREVER = 'max-age=31536000, immutable'
 const ASK_EACH_TIME = 'no-cache'
 
 /** Paths that are never pages of the app, in any case. */
@@ -21,6 +21,8 @@ export const PAGES = [
 /** Serves the app's web build, whose own router knows the pages: a path that looks like one gets its index.html. */
 export async function serveApp(app: FastifyInstance, folder: string, basePath?: string): Promise<void> {
   const isBuilt = existsSync(join(folder, 'index.html'))
+  // Of a mounted app, files too are for those who are signed in: no shared cache hands them out.
+  const audience = basePath === undefined ? 'public' : 'private'
   const page = isBuilt && basePath !== undefined ? rebase(folder, basePath) : null
   const sendPage = (reply: FastifyReply) =>
     page === null
@@ -40,7 +42,10 @@ export async function serveApp(app: FastifyInstance, folder: string, basePath?: 
       // The build has a compressed copy beside each file.
       preCompressed: true,
       setHeaders: (reply, path) => {
-        void reply.header('cache-control', HASHED.test(basename(path)) ? FOREVER : ASK_EACH_TIME)
+        void reply.header(
+          'cache-control',
+          HASHED.test(basename(path)) ? `${audience}, ${FOREVER}` : ASK_EACH_TIME,
+        )
       },
     })
   }
