@@ -1,17 +1,18 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { ERRORS, LIMITS, OncueError } from '@oncue/core'
 import { cleanText } from '@oncue/core/internal'
-import { type Role, roleSchema } from '@oncue/core/wire'
+import { allowedQueuesSchema, allowedTopicsSchema, type Role, roleSchema } from '@oncue/core/wire'
 import { createLogger } from '@oncue/logger'
 import { type Logger, type Runtime, systemRuntime } from '@oncue/runtime'
 import type { FastifyInstance } from 'fastify'
+import { z } from 'zod'
 import { ANONYMOUS, type Principal } from './auth/principal.ts'
 import { assertSameOrigin } from './auth/same-origin.ts'
 import { type MountSettings, readMountConfig } from './config.ts'
 import { isOurFault, toOncueError, toPublicError } from './errors.ts'
-import { hostCaller } from './http/host-caller.ts'
+import type { HostCaller } from './http/host-caller.ts'
 import { createMountDoor } from './http/mount-door.ts'
-import { SECURITY_HEADERS } from './http/security-headers.ts'
+import { MOUNTED_HEADERS } from './http/security-headers.ts'
 import { isPage, PAGES } from './http/static-app.ts'
 import { headOf, serveNode, serveWeb, withHost, writeResponse } from './http/web-handler.ts'
 import { start } from './start.ts'
@@ -29,11 +30,13 @@ export interface Person {
   readonly allowedQueues?: readonly string[] | null | undefined
 }
 
+type Admitted = Person | null | undefined
+
 export interface OncueAppOptions<Context = undefined> extends MountSettings {
   /** Where it is mounted, as in `/admin/jobs`; `/` for a host name of its own. */
   readonly basePath: string
-  /** Called for every request. Null: not signed in, or not allowed. The request has no body here. */
-  readonly authenticate: (request: Request, context: Context) => Person | null | Promise<Person | null>
+  /** Called for every request. Null or undefined: not signed in, or not allowed. The request has no body here. */
+  readonly authenticate: (request: Request, context: Context) => Admitted | Promise<Admitted>
   /** Where a page leads to without a person, as in `/login`. Default: status 401. */
   readonly signIn?: string | ((request: Request) => string) | undefined
   /** False: leaves alerts, notifications, bulk operations and retention to another process. Default: true. */
@@ -95,16 +98,16 @@ export function oncueApp<Context = undefined>(options: OncueAppOptions<Context>)
   async function admit<T>(
     head: Request,
     context: Context,
-    serve: (app: FastifyInstance, path: string) => Promise<T>,
+    serve: (app: FastifyInstance, path: string, caller: HostCaller) => Promise<T>,
   ): Promise<T | Response> {
     const path = pathBelow(basePath, head.url)
     const isRead = head.method === 'GET' || head.method === 'HEAD'
-    const person = await authenticate(head, context)
+    const person = (await authenticate(head, context)) ?? null
     if (person === null && isRead && signIn !== undefined && isPage(path, head.headers.get('accept')))
       return redirect(typeof signIn === 'string' ? signIn : signIn(head))
     const caller = person === null ? refuse(notSignedIn()) : toCaller(head, person, isRead)
     const app = await run()
-    return door.track(() => hostCaller.run(caller, () => serve(app, path)))
+    return door.track(() => serve(app, path, caller))
   }
 
   function toCaller(head: Request, person: Person, isRead: boolean) {
@@ -125,7 +128,7 @@ export function oncueApp<Context = undefined>(options: OncueAppOptions<Context>)
     if (isOurFault(known)) log.error({ requestId, err: toOncueError(thrown) }, 'request failed')
     return Response.json(
       { error: known.toJSON() },
-      { status: ERRORS[known.code].http, headers: { ...SECURITY_HEADERS, 'cache-control': 'no-store' } },
+      { status: ERRORS[known.code].http, headers: { ...MOUNTED_HEADERS, 'cache-control': 'no-store' } },
     )
   }
 
@@ -133,13 +136,15 @@ export function oncueApp<Context = undefined>(options: OncueAppOptions<Context>)
     start: async () => void (await run()),
 
     async fetch(request, ...[context]) {
-      return admit(request, context as Context, (app, path) => serveWeb(app, request, path)).catch(failed)
+      return admit(request, context as Context, (app, path, caller) =>
+        serveWeb(app, request, path, caller),
+      ).catch(failed)
     },
 
     async node(request, response, ...[context]) {
       const answered = await (async () =>
-        admit(headOf(request), context as Context, (app, path) =>
-          serveNode(app, request, response, path),
+        admit(headOf(request), context as Context, (app, path, caller) =>
+          serveNode(app, request, response, path, caller),
         ))().catch(failed)
       if (answered) await writeResponse(answered, response)
     },
@@ -191,18 +196,31 @@ function pathBelow(basePath: string, url: string): string {
   return `${pathname.slice(basePath.length).replace(/^\/*/, '/')}${search}`
 }
 
-function toPrincipal({ id, name, role, allowedTopics = null, allowedQueues = null }: Person): Principal {
-  if (typeof id !== 'string' || id === '' || !roleSchema.safeParse(role).success)
-    throw new OncueError('INTERNAL', 'authenticate returned a person without an id or with an unknown role', {
-      details: { role },
+/** Checked, because a list that is a text would allow what its letters allow. */
+const personSchema = z.object({
+  id: z
+    .string()
+    .min(1)
+    .max(LIMITS.keyLength)
+    .refine((id) => cleanText(id) === id, 'has characters that databases do not store'),
+  name: z.string().nullish(),
+  role: roleSchema,
+  allowedTopics: allowedTopicsSchema.default(null),
+  allowedQueues: allowedQueuesSchema.default(null),
+})
+
+function toPrincipal(person: Person): Principal {
+  const { data, error } = personSchema.safeParse(person)
+  if (error)
+    throw new OncueError('INTERNAL', `authenticate returned no valid person: ${z.prettifyError(error)}`, {
+      hint: 'Return an id, a role and, if they are limited, lists of topics and queues; or null.',
     })
+  const { id, name, role, allowedTopics, allowedQueues } = data
+  const shown = cleanText((name || id).slice(0, LIMITS.keyLength))
   return {
-    kind: 'host',
-    id,
-    name: cleanText((name || id).slice(0, LIMITS.keyLength)),
-    role,
-    allowedTopics: allowedTopics && [...allowedTopics],
-    allowedQueues: allowedQueues && [...allowedQueues],
+    ...{ kind: 'host', id, name: shown, role },
+    allowedTopics,
+    allowedQueues,
     tokenId: null,
     expiresAt: null,
   }

@@ -104,11 +104,12 @@ async function identify(
 
 function describe(request: FastifyRequest): ApiContext['request'] {
   const { id, headers, protocol, host, raw } = request
+  const { gone } = hostCaller.getStore() ?? {}
   return {
     id,
     ip: addressOf(request),
     userAgent: headers['user-agent'] ?? '',
     origin: `${protocol}://${host}`,
-    isGone: () => raw.socket.destroyed,
+    isGone: () => raw.socket.destroyed || gone?.aborted === true,
   }
 }

@@ -1,36 +1,42 @@
-import { once } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
-import { pipeline } from 'node:stream/promises'
+import { finished, pipeline } from 'node:stream/promises'
 import type { ReadableStream } from 'node:stream/web'
 import { OncueError } from '@oncue/core'
 import type { FastifyInstance, InjectOptions } from 'fastify'
+import { type HostCaller, hostCaller } from './host-caller.ts'
 
 /** Between Node's requests and responses and those of the web. */
 
 /** Headers of one connection, not of the response. */
 const OF_CONNECTION = new Set(['connection', 'date', 'keep-alive', 'transfer-encoding'])
 const WITHOUT_BODY = new Set([101, 204, 205, 304])
+/** No address, so that none is recorded: by default that of this machine would be. */
+const UNKNOWN = 'unknown'
 
 /** Of the web, without the types of a browser. */
 type ResponseBody = ConstructorParameters<typeof Response>[0]
 
+/** As proxies log it: the caller has left, and reads no response. */
+const CALLER_LEFT = 499
+
 /** Serves one request at `path`, and streams the response. Both end when the caller leaves. */
-export async function serveWeb(app: FastifyInstance, request: Request, path: string): Promise<Response> {
+export async function serveWeb(
+  app: FastifyInstance,
+  request: Request,
+  path: string,
+  caller: HostCaller,
+): Promise<Response> {
   const gone = new AbortController()
-  if (request.signal.aborted) gone.abort()
+  if (request.signal.aborted) return new Response(null, { status: CALLER_LEFT })
   request.signal.addEventListener('abort', () => gone.abort(), { once: true })
-  const { body } = request
-  const headers: Record<string, string> = Object.fromEntries(withHost(request))
-  if (body !== null && headers['content-length'] === undefined) headers['transfer-encoding'] = 'chunked'
-  const answered = await app.inject({
-    method: request.method as NonNullable<InjectOptions['method']>,
-    url: path,
-    headers,
-    ...(body !== null && { payload: Readable.fromWeb(body as ReadableStream) }),
-    payloadAsStream: true,
-    signal: gone.signal,
+  // Not as an option of `inject`: it destroys a response that has no listener for the error yet.
+  const inject = () => hostCaller.run({ ...caller, gone: gone.signal }, () => injectWeb(app, request, path))
+  const answered = await inject().catch((error: unknown) => {
+    if (gone.signal.aborted) return null
+    throw error
   })
+  if (answered === null) return new Response(null, { status: CALLER_LEFT })
   const stream = answered.stream()
   // Nothing reads on: the handler has to hear of it.
   stream.once('close', () => gone.abort())
@@ -39,6 +45,20 @@ export async function serveWeb(app: FastifyInstance, request: Request, path: str
   if (isEmpty) stream.resume()
   const content = isEmpty ? null : (Readable.toWeb(stream) as ResponseBody)
   return new Response(content, { status, headers: headersOf(answered.headers) })
+}
+
+async function injectWeb(app: FastifyInstance, request: Request, path: string) {
+  const { method, body } = request
+  const headers: Record<string, string> = Object.fromEntries(withHost(request))
+  if (body !== null && headers['content-length'] === undefined) headers['transfer-encoding'] = 'chunked'
+  return app.inject({
+    method: method as NonNullable<InjectOptions['method']>,
+    url: path,
+    headers,
+    remoteAddress: UNKNOWN,
+    ...(body !== null && { payload: Readable.fromWeb(body as ReadableStream) }),
+    payloadAsStream: true,
+  })
 }
 
 function headersOf(given: Readonly<Record<string, number | string | string[] | undefined>>): Headers {
@@ -56,18 +76,24 @@ export async function serveNode(
   request: IncomingMessage & { readonly body?: unknown },
   response: ServerResponse,
   path: string,
+  caller: HostCaller,
 ): Promise<void> {
-  const { headers, readableEnded, body } = request
+  const { headers, method, readableEnded, body } = request
+  if (isAnswered(response)) return
+  const isRead = method === 'GET' || method === 'HEAD'
   const hasBody = headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
-  if (readableEnded && hasBody) {
+  if (readableEnded && hasBody && !isRead) {
     if (body === undefined) throw wasRead()
-    return writeResponse(await serveWeb(app, withBody(request, response, body), path), response)
+    return writeResponse(await serveWeb(app, withBody(request, response, body), path, caller), response)
   }
-  const closed = once(response, 'close')
   request.url = path
-  app.routing(request, response)
-  await closed
+  hostCaller.run(caller, () => app.routing(request, response))
+  // Rejects when the caller leaves.
+  await finished(response).catch(() => {})
 }
+
+/** By the host application in the meantime, or never, since the caller has left. */
+const isAnswered = ({ headersSent, destroyed }: ServerResponse) => headersSent || destroyed
 
 /** A parser of the host application was here before: what it has made of the body is written again. */
 function withBody(request: IncomingMessage, response: ServerResponse, body: unknown): Request {
@@ -76,13 +102,19 @@ function withBody(request: IncomingMessage, response: ServerResponse, body: unkn
   const head = headOf(request)
   const headers = new Headers(head.headers)
   headers.delete('content-length')
-  return new Request(head, { headers, body: JSON.stringify(body), signal: gone.signal })
+  const isRaw = typeof body === 'string' || body instanceof Uint8Array
+  return new Request(head, {
+    ...{ headers, signal: gone.signal },
+    body: isRaw ? (body as BodyInit) : JSON.stringify(body),
+  })
 }
 
 const wasRead = () =>
   new OncueError('INTERNAL', 'The host application has read the body of the request, and has not kept it', {
     hint: 'Mount Oncue before what parses bodies.',
   })
+
+const HOST = /^[\w.:[\]-]+$/
 
 /** What is known of a request before its body is read. */
 export function headOf(request: IncomingMessage): Request {
@@ -94,7 +126,9 @@ export function headOf(request: IncomingMessage): Request {
     const given = Object.entries(headers).flatMap(([name, value]) =>
       value === undefined || name.startsWith(':') ? [] : [[name, String(value)] as [string, string]],
     )
-    const host = headers.host ?? headers[':authority'] ?? 'localhost'
+    const host = String(headers.host ?? headers[':authority'] ?? 'localhost')
+    // Its text would otherwise become part of the path.
+    if (!HOST.test(host)) throw new TypeError('The header Host is not valid')
     return new Request(`${protocol}://${host}${originalUrl.replace(/^\/*/, '/')}`, { method, headers: given })
   } catch (cause) {
     throw new OncueError(
@@ -115,6 +149,7 @@ export function withHost({ headers, url }: Request): Headers {
 }
 
 export async function writeResponse(from: Response, to: ServerResponse): Promise<void> {
+  if (isAnswered(to)) return from.body?.cancel()
   to.statusCode = from.status
   for (const [name, value] of from.headers) to.setHeader(name, value)
   if (from.body === null) return void to.end()
