@@ -74,6 +74,16 @@ describe('a person who leaves', () => {
     expect((await answered).status).toBe(499)
   })
 
+  test('before the first event of a stream has been read', async () => {
+    const oncue = mount()
+    for (let round = 0; round < 20; round++) {
+      const { body } = await oncue.fetch(ask('/trpc/health.watch'))
+      await body?.cancel()
+    }
+    // The next request is served after what those streams still had to send.
+    expect((await oncue.fetch(ask('/api/jobs'))).status).toBe(200)
+  })
+
   test('while a web request sends its body', async () => {
     const leaving = new AbortController()
     const body = new ReadableStream({

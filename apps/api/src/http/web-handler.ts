@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { Readable } from 'node:stream'
+import { finished as eos, Readable } from 'node:stream'
 import { finished, pipeline } from 'node:stream/promises'
-import type { ReadableStream } from 'node:stream/web'
+import { ByteLengthQueuingStrategy, ReadableStream } from 'node:stream/web'
 import { OncueError } from '@oncue/core'
 import type { FastifyInstance, InjectOptions } from 'fastify'
 import { type HostCaller, hostCaller } from './host-caller.ts'
@@ -43,8 +43,36 @@ export async function serveWeb(
   const { statusCode: status } = answered
   const isEmpty = WITHOUT_BODY.has(status) || request.method === 'HEAD'
   if (isEmpty) stream.resume()
-  const content = isEmpty ? null : (Readable.toWeb(stream) as ResponseBody)
+  const content = isEmpty ? null : (toWeb(stream) as ResponseBody)
   return new Response(content, { status, headers: headersOf(answered.headers) })
+}
+
+/** Like `Readable.toWeb`, which throws when a chunk is on its way to a reader who cancels. */
+function toWeb(stream: Readable): ReadableStream<Uint8Array> {
+  let isCancelled = false
+  return new ReadableStream<Uint8Array>(
+    {
+      start(controller) {
+        stream.on('data', (chunk: Uint8Array) => {
+          if (isCancelled) return
+          controller.enqueue(chunk)
+          if ((controller.desiredSize ?? 0) <= 0) stream.pause()
+        })
+        stream.pause()
+        eos(stream, (error) => {
+          if (isCancelled) return
+          if (error) controller.error(error)
+          else controller.close()
+        })
+      },
+      pull: () => void stream.resume(),
+      cancel() {
+        isCancelled = true
+        stream.destroy()
+      },
+    },
+    new ByteLengthQueuingStrategy({ highWaterMark: stream.readableHighWaterMark }),
+  )
 }
 
 async function injectWeb(app: FastifyInstance, request: Request, path: string) {
