@@ -1,8 +1,8 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { dirname, extname, join, relative } from 'node:path'
 import { findModule } from './find-module.ts'
-import { addEntries } from './json-text.ts'
-import type { Project } from './project.ts'
+import { addEntries, blankComments, rangeOf } from './json-text.ts'
+import { type Project, parseManifest } from './project.ts'
 
 /** A file to be created, or to be changed. */
 export interface Change {
@@ -88,21 +88,17 @@ export const workers = defineWorkers(jobs, {
 
 /** What Node and people add to package.json; the rest of its text stays as it is. */
 function changeManifest(
-  { manifest, dependencies }: Project,
+  { folder, manifest, dependencies }: Project,
   module: string,
   versions: Versions,
   notes: string[],
 ) {
-  const parsed = JSON.parse(manifest) as {
-    scripts?: Record<string, string>
-    dependencies?: Record<string, string>
-  }
   const wanted = {
     'jobs:dev': 'oncue dev',
     'jobs:migrate': 'oncue migrate',
     'jobs:worker': `oncue worker --import ${module}`,
   }
-  const { scripts = {} } = parsed
+  const { scripts = {} } = parseManifest(join(folder, 'package.json'), manifest)
   for (const [name, command] of Object.entries(wanted)) {
     if (scripts[name] !== undefined && scripts[name] !== command)
       notes.push(`package.json has another script ${name}, which stays. Oncue's would be: ${command}`)
@@ -134,12 +130,22 @@ function changeTsconfig({ folder, tsconfig }: Project): Change {
   if (tsconfig === null || before === null) return { path, before: '', after: '' }
   const option = '"rewriteRelativeImportExtensions": true'
   if (textsOf(tsconfig).some((text) => ALLOWS_EXTENSIONS.test(text))) return { path, before, after: before }
+  const plain = blankComments(before)
   const [, indent = '  '] = /\n([ \t]+)"/.exec(before) ?? []
-  const after = /"compilerOptions"\s*:\s*\{/.test(before)
-    ? before.replace(/("compilerOptions"\s*:\s*\{)(\s*\})?/, (_, start: string, end?: string) =>
-        end === undefined ? `${start}\n${indent}${indent}${option},` : `${start} ${option} }`,
-      )
-    : before.replace('{', `{\n${indent}"compilerOptions": { ${option} },`)
+  const line = before.includes('\r\n') ? '\r\n' : '\n'
+  const options = rangeOf(plain, 'compilerOptions')
+  const insert = (at: number, text: string) => before.slice(0, at) + text + before.slice(at)
+  if (options === null) {
+    const at = plain.indexOf('{') + 1
+    // Without braces, as a file without text, it has no options.
+    const after = at === 0 ? before : insert(at, `${line}${indent}"compilerOptions": { ${option} },`)
+    return { path: relative(folder, tsconfig), before, after }
+  }
+  const { start, end } = options
+  const isEmpty = before.slice(start + 1, end).trim() === ''
+  const after = isEmpty
+    ? `${before.slice(0, start)}{ ${option} ${before.slice(end)}`
+    : insert(start + 1, `${line}${indent}${indent}${option},`)
   return { path: relative(folder, tsconfig), before, after }
 }
 
@@ -155,10 +161,10 @@ function ignoresExports(tsconfig: string, { typescript = '' }: Project['dependen
   return isOld && !/^(node\d+|nodenext|preserve)$/.test(settingOf('module') ?? 'commonjs')
 }
 
-/** A tsconfig.json and the files that it extends by path. */
+/** A tsconfig.json and the files that it extends by path, without comments: `tsc --init` writes most options as such. */
 function textsOf(file: string, depth = 0): string[] {
   if (!existsSync(file) || depth > 8) return []
-  const text = readFileSync(file, 'utf8')
+  const text = blankComments(readFileSync(file, 'utf8'))
   const [, base] = /"extends"\s*:\s*"(\.[^"]+)"/.exec(text) ?? []
   if (base === undefined) return [text]
   const path = join(dirname(file), base)

@@ -1,5 +1,54 @@
 import { expect, test } from 'vitest'
-import { addEntries } from './json-text.ts'
+import { addEntries, blankComments, rangeOf } from './json-text.ts'
+
+/** The same at each run. */
+function createRandom(): <Value>(from: readonly Value[]) => Value {
+  let state = 7
+  return (from) => {
+    state = (state * 1_103_515_245 + 12_345) % 2 ** 31
+    return from[Math.floor((state / 2 ** 31) * from.length)] as (typeof from)[number]
+  }
+}
+
+test('of random texts only what is added changes, also with keys given twice, escapes and any white space', () => {
+  const pick = createRandom()
+  const space = () => pick(['', '', ' ', '\n', '\r\n  ', '\t'])
+  const text = () => JSON.stringify(pick(['', 'a', '{', '}', '"', '\\', '\\"', '": {', '[', '//', 'é\n']))
+  const listOf = (each: () => string) => {
+    const items = pick([[], [1], [1, 2], [1, 2, 3]]).map(() => space() + each() + space())
+    return items.join(',') || space()
+  }
+  const value = (depth: number): string =>
+    depth > 3
+      ? text()
+      : pick([text, () => 'null', () => `[${listOf(() => value(depth + 1))}]`, () => object(depth)])()
+  const entry = (depth: number) => {
+    const key = pick(['scripts', 'dependencies', 'b"c', 'x{', ''])
+    const written = pick([JSON.stringify(key), JSON.stringify(key).replace('s', '\\u0073')])
+    return `${written}${space()}:${space()}${key === 'scripts' && depth === 1 ? object(depth + 1) : value(depth + 1)}`
+  }
+  const object = (depth: number): string => `{${listOf(() => entry(depth))}}`
+  for (let round = 0; round < 2_000; round++) {
+    const before = object(1)
+    const known = JSON.parse(before)
+    const after = addEntries(before, 'scripts', added)
+    expect(JSON.parse(after), before).toEqual({ ...known, scripts: { ...known.scripts, ...added } })
+  }
+})
+
+test('lines end as they do in the text', () => {
+  const after = addEntries('{\r\n  "scripts": {\r\n    "a": "b"\r\n  }\r\n}\r\n', 'scripts', added)
+  expect(after.replaceAll('\r\n', '')).not.toContain('\n')
+  expect(after.split('\r\n')).toHaveLength(8)
+})
+
+test('comments are blank, and texts that look like comments are not', () => {
+  const text = '{ // "a": {\n  /* "b": {\n */ "c": "// no */ comment", "d": {} }'
+  const blank = blankComments(text)
+  expect(blank).toHaveLength(text.length)
+  expect(JSON.parse(blank)).toEqual({ c: '// no */ comment', d: {} })
+  expect(rangeOf(blank, 'd')).toEqual({ start: text.indexOf('{}'), end: text.indexOf('{}') + 1 })
+})
 
 const added = { dev: 'oncue dev', check: 'oncue check' }
 

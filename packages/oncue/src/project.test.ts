@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { readProject } from './project.ts'
+import { parseManifest, readProject } from './project.ts'
 
 function given(files: Record<string, object | string>): string {
   const folder = mkdtempSync(join(tmpdir(), 'oncue-project-'))
@@ -63,3 +63,8 @@ test('TypeScript and the kind of modules are read', () => {
   expect(readProject(folder)).toMatchObject({ type: 'module', tsconfig: join(folder, 'tsconfig.json') })
   expect(readProject(given({ 'package.json': {} }))).toMatchObject({ type: null, tsconfig: null })
 })
+
+test.each([['null'], ['[]'], ['[{}]'], ['"a"'], ['{ "scripts": null }'], ['{ "dependencies": [] }']])(
+  'a package.json of %s is refused',
+  (text) => expect(() => parseManifest('package.json', text)).toThrow(/not an object/),
+)

@@ -41,6 +41,7 @@ type PackageManager = (typeof LOCK_FILES)[keyof typeof LOCK_FILES]
 interface Manifest {
   readonly type?: string
   readonly packageManager?: string
+  readonly scripts?: Readonly<Record<string, string>>
   readonly dependencies?: Readonly<Record<string, string>>
   readonly devDependencies?: Readonly<Record<string, string>>
 }
@@ -52,7 +53,7 @@ export function readProject(folder: string): Project {
       hint: 'Run this in the folder of a project, or start one: npm create oncue@latest',
     })
   const manifest = readFileSync(file, 'utf8')
-  const { type, packageManager, dependencies, devDependencies } = parse(file, manifest)
+  const { type, packageManager, dependencies, devDependencies } = parseManifest(file, manifest)
   const all = { ...devDependencies, ...dependencies }
   const tsconfig = join(folder, 'tsconfig.json')
   const framework = Object.entries(FRAMEWORKS).find(([name]) => name in all)
@@ -68,22 +69,33 @@ export function readProject(folder: string): Project {
   }
 }
 
-function parse(file: string, text: string): Manifest {
+export function parseManifest(file: string, text: string): Manifest {
+  const value = parse(file, text)
+  if (!isObject(value)) throw new OncueError('INVALID_JSON', `${file} is not an object`)
+  for (const name of ['scripts', 'dependencies', 'devDependencies'])
+    if (value[name] !== undefined && !isObject(value[name]))
+      throw new OncueError('INVALID_JSON', `${name} of ${file} is not an object`)
+  return value
+}
+
+function parse(file: string, text: string): unknown {
   try {
-    const value: unknown = JSON.parse(text)
-    if (typeof value === 'object' && value !== null) return value
+    // Editors of Windows write a byte order mark, which npm passes over, too.
+    return JSON.parse(text.replace(/^\ufeff/, ''))
   } catch (cause) {
     throw new OncueError('INVALID_JSON', `${file} is not valid JSON: ${(cause as Error).message}`, { cause })
   }
-  throw new OncueError('INVALID_JSON', `${file} is not an object`)
 }
+
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 const RUNNERS = { npm: 'npx', pnpm: 'pnpm', yarn: 'yarn', bun: 'bunx' } as const
 
 /** What runs an installed command in that folder. */
 export function runnerOf(folder: string): string {
   const file = join(folder, 'package.json')
-  const named = existsSync(file) ? parse(file, readFileSync(file, 'utf8')).packageManager : undefined
+  const named = existsSync(file) ? parseManifest(file, readFileSync(file, 'utf8')).packageManager : undefined
   return RUNNERS[managerOf(folder, named)]
 }
 

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { access, constants, mkdir, readFile, realpath, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { OncueError } from '@oncue/core'
 import { EXIT, type Output } from '@oncue/db/cli'
@@ -30,7 +30,10 @@ export async function runInit({ options, config, note }: Call<InitOptions>): Pro
       }
     if (!(await ask('\nWrite this?'))) return outputOf(project, plan, false, 'nothing was written')
   }
-  for (const change of changes) await write(project.folder, change)
+  // The modules last: where they are, another run leaves tsconfig.json as it is.
+  const isCreated = ({ before }: Change) => before === null
+  for (const change of changes.filter((each) => !isCreated(each))) await write(project.folder, change)
+  for (const change of changes.filter(isCreated)) await write(project.folder, change)
   return outputOf(project, plan, true, `\n${nextSteps(project, plan)}`)
 }
 
@@ -62,7 +65,7 @@ async function write(folder: string, { path, before, after }: Change): Promise<v
   const isAsShown = before === null || (await readFile(file, 'utf8').catch(() => null)) === before
   const isWritten =
     isAsShown &&
-    (await writeFile(file, after, { flag: before === null ? 'wx' : 'w' }).then(
+    (await (before === null ? writeFile(file, after, { flag: 'wx' }) : replace(file, after)).then(
       () => true,
       (error: NodeJS.ErrnoException) => {
         if (error.code === 'EEXIST') return false
@@ -73,6 +76,19 @@ async function write(folder: string, { path, before, after }: Change): Promise<v
     throw new OncueError('INVALID_STATE', `${path} changed meanwhile, and was not written`, {
       hint: 'Run `oncue init` again: it does what is still missing.',
     })
+}
+
+/** At once: a full disk must not leave an empty package.json behind. */
+async function replace(file: string, text: string): Promise<void> {
+  const target = await realpath(file)
+  await access(target, constants.W_OK)
+  const beside = `${target}.oncue-init`
+  try {
+    await writeFile(beside, text, { flag: 'wx', mode: (await stat(target)).mode })
+    await rename(beside, target)
+  } finally {
+    await rm(beside, { force: true })
+  }
 }
 
 function outputOf(

@@ -153,6 +153,37 @@ test('uses handlers that are there already', async () => {
   expect(existsSync(join(folder.path, 'src/workers.js'))).toBe(false)
 })
 
+test('comments of a tsconfig.json, and options of other programs in it, are none of the compiler', async () => {
+  const tsconfig = `{
+  // "compilerOptions": { "strict": false },
+  "ts-node": { "compilerOptions": { "module": "commonjs" } },
+  "compilerOptions": {
+    "module": "nodenext",
+    // "allowImportingTsExtensions": true,  /* as tsc --init writes it */
+    // "moduleResolution": "node10",
+    "strict": true
+  }
+}
+`
+  await given({ 'package.json': { type: 'module' }, 'tsconfig.json': tsconfig })
+  const { code, json } = await init('--yes', '--json')
+  expect([code, json.notes]).toEqual([0, []])
+  const option = '\n    "rewriteRelativeImportExtensions": true,'
+  expect(await text('tsconfig.json')).toBe(
+    tsconfig.replace(/(\n {2}"compilerOptions": \{)/, (start) => start + option),
+  )
+})
+
+test('a package.json with a byte order mark and lines of Windows keeps them, and a link stays a link', async () => {
+  await given({ 'real.json': '\ufeff{\r\n  "scripts": {\r\n    "a": "b"\r\n  }\r\n}\r\n' })
+  await symlink('real.json', join(folder.path, 'package.json'))
+  expect((await init('--yes')).code).toBe(0)
+  const written = await text('real.json')
+  expect(JSON.parse(written.slice(1))).toMatchObject({ scripts: { a: 'b', 'jobs:dev': 'oncue dev' } })
+  expect(written).toMatch(/^\ufeff\{\r\n/)
+  expect(written.replaceAll('\r\n', '')).not.toContain('\n')
+})
+
 test('says how to enqueue in a transaction of the database that the project has', async () => {
   await given({
     'package.json': { dependencies: { 'drizzle-orm': '*', pg: '*', hono: '*' } },
