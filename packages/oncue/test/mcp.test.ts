@@ -229,15 +229,18 @@ describe('actions', () => {
   test('need the preview of the same action, made in this session', async () => {
     const [id] = await addTo('guarded')
     const { preview } = await operator.call('preview_jobs', { action: 'cancel', id })
-    expect(await operator.call('requeue_jobs', { preview })).toEqual({
+    const refusal = {
       error:
         'INVALID_INPUT: This is the preview of cancel\nCall cancel_jobs with it, or preview this action.',
-    })
+    }
+    expect(await operator.call('requeue_jobs', { preview })).toEqual(refusal)
     expect(await operator.call('cancel_jobs', { preview: 'all of them' })).toEqual({
       error: expect.stringMatching(/^INVALID_INPUT: There is no preview all of them/),
     })
     expect(await statusOf(id)).toBe('pending')
     expect(await operator.call('cancel_jobs', { preview })).toMatchObject({ done: 1 })
+    // Not what the other action has done, as if it were the outcome of this one.
+    expect(await operator.call('requeue_jobs', { preview })).toEqual(refusal)
     expect(await statusOf(id)).toBe('cancelled')
   })
 

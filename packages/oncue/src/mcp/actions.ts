@@ -55,8 +55,7 @@ export function createActions(): readonly Tool[] {
     { id, ...how }: { id: string; canary?: number | undefined; spread_seconds?: number },
     client: Client,
   ) =>
-    jobs.act(id, async ({ action: previewed, filter, asOf, count }) => {
-      if (previewed !== action) throw otherAction(previewed, JOB_TOOLS[previewed])
+    jobs.act(id, sameAs(action, JOB_TOOLS), async ({ filter, asOf, count }) => {
       const operation = await client.bulkOperations.run({
         ...{ action, filter, asOf, expectedCount: count, idempotencyKey: id },
         ...{ spreadSeconds: how.spread_seconds, canary: how.canary ? { count: how.canary } : undefined },
@@ -65,8 +64,7 @@ export function createActions(): readonly Tool[] {
     })
 
   const change = (action: QueueAction, id: string, client: Client) =>
-    queues.act(id, async ({ action: previewed, queue, forSeconds, paused }) => {
-      if (previewed !== action) throw otherAction(previewed, QUEUE_TOOLS[previewed])
+    queues.act(id, sameAs(action, QUEUE_TOOLS), async ({ queue, forSeconds, paused }) => {
       const now = await overviewOf(client, queue)
       if (pauseOf(now) !== paused)
         throw new OncueError('COUNT_MISMATCH', `The queue ${queue} was paused or resumed since the preview`, {
@@ -170,10 +168,14 @@ export function createActions(): readonly Tool[] {
   ]
 }
 
-const otherAction = (previewed: string, tool: string) =>
-  new OncueError('INVALID_INPUT', `This is the preview of ${previewed}`, {
-    hint: `Call ${tool} with it, or preview this action.`,
-  })
+function sameAs<Action extends string>(action: Action, tools: Readonly<Record<Action, string>>) {
+  return ({ action: previewed }: { readonly action: Action }) => {
+    if (previewed === action) return
+    throw new OncueError('INVALID_INPUT', `This is the preview of ${previewed}`, {
+      hint: `Call ${tools[previewed]} with it, or preview this action.`,
+    })
+  }
+}
 
 /** Until it has ended, or patience has. It has begun, whatever becomes of the stream. */
 async function follow(client: Client, begun: BulkOperation): Promise<BulkOperation> {

@@ -28,13 +28,17 @@ export class Previews<Value> {
     return id
   }
 
-  /** A preview is acted on once: a repeated call gets the outcome of the first, unless that failed. */
-  act(id: string, work: (value: Value) => Promise<unknown>): Promise<unknown> {
+  /**
+   * A preview is acted on once: a repeated call gets the outcome of the first, unless that failed. `check` throws for a call
+   * that is none of this preview.
+   */
+  act(id: string, check: (value: Value) => void, work: (value: Value) => Promise<unknown>): Promise<unknown> {
     const preview = this.#kept.get(id)
     if (!preview || this.#runtime.monotonic() >= preview.expires)
       throw new OncueError('INVALID_INPUT', `There is no preview ${id}, or it is older than 30 min`, {
         hint: 'Preview the action again, show what it would do, and pass the new id.',
       })
+    check(preview.value)
     preview.outcome ??= work(preview.value).catch((error: unknown) => {
       delete preview.outcome
       throw error
