@@ -120,6 +120,28 @@ describeBoth('a call that the handler has not awaited when it ends', (bench) => 
     expect(await test.run('order', null)).toMatchObject({ status: 'completed', result: 1 })
   })
 
+  it('begins no other attempt once its run has ended, if it is a step', async () => {
+    const codes: string[] = []
+    let attempts = 0
+    const { test } = await testOf(bench, async (_, ctx) => {
+      const failed = new Gate()
+      const flaky = () => {
+        attempts += 1
+        failed.open()
+        throw new Error('no')
+      }
+      const retry = { max: 3, strategy: 'fixed', baseDelay: SECOND / 2 } as const
+      void ctx.step('flaky', flaky, { retry }).catch((error) => codes.push(codeOf(error)))
+      await failed.opened
+    })
+    const id = await test.enqueue('order', null)
+    await test.drain()
+    await test.advance(SECOND)
+    await until(() => codes.length > 0)
+    expect((await test.store.get(id))?.status).toBe('completed')
+    expect([attempts, codes]).toEqual([1, ['STALE_RUN']])
+  })
+
   it('does not hold a run for longer than its timeout', async () => {
     const raced = new Gate()
     const workers = defineWorkers(jobs, {

@@ -54,7 +54,11 @@ export class Attempts {
 
   async pause(name: string, attempt: number, delayMs: number): Promise<void> {
     this.#calls.assertOpen()
-    if (delayMs <= QUIET_MS) return this.#calls.sleepHere(delayMs)
+    if (delayMs <= QUIET_MS) {
+      await this.#calls.sleepHere(delayMs)
+      // Its handler may have ended meanwhile.
+      return this.#calls.assertOpen()
+    }
     const key = pauseKey(`${this.#kind.pause}:${name}`, attempt)
     // A handler that ends meanwhile leaves the attempts to the next run.
     this.#running.get(name)?.()
