@@ -222,3 +222,15 @@ test.each([
   })
   expect([response.status, await response.json()]).toMatchObject([201, { topic: 'mail' }])
 })
+
+test.each([
+  ['read', (request: Request) => request.text()],
+  ['locked', (request: Request) => request.body?.getReader()],
+])('a web request whose body the host has %s is the mistake of the host', async (_, take) => {
+  const error = vi.fn()
+  const request = enqueue()
+  await take(request)
+  const response = await mount({ log: { ...silentLogger, error } }).fetch(request)
+  const [[{ err }]] = error.mock.calls as [[{ err: { hint: string } }]]
+  expect([response.status, err.hint]).toEqual([500, 'Mount Oncue before what parses bodies.'])
+})

@@ -76,7 +76,8 @@ function toWeb(stream: Readable): ReadableStream<Uint8Array> {
 }
 
 async function injectWeb(app: FastifyInstance, request: Request, path: string) {
-  const { method, body } = request
+  const { method, body, bodyUsed } = request
+  if (bodyUsed || body?.locked) throw wasRead()
   const headers: Record<string, string> = Object.fromEntries(withHost(request))
   if (body !== null && headers['content-length'] === undefined) headers['transfer-encoding'] = 'chunked'
   return app.inject({
