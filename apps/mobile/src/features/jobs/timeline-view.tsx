@@ -40,7 +40,7 @@ export function JobTimeline({ job }: { readonly job: JobDetails }) {
           entries={entries}
           masked={data?.masked}
           isComplete={data?.isComplete}
-          steps={new Map(steps.map(({ key, name }) => [key, name]))}
+          steps={new Map(steps.flatMap(({ key, name, isStart }) => (isStart ? [[key, name]] : [])))}
           onRerun={setRerun}
         />
       </Card>
