@@ -126,6 +126,11 @@ const LINK_ENDED = `<!doctype html>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>Oncue</title>
+<style>
+:root { color-scheme: light dark; font: 1rem/1.5 system-ui, sans-serif; }
+body { max-width: 34rem; margin: 20vh auto; padding: 0 1.5rem; }
+h1 { font-size: 1.5rem; line-height: 1.25; }
+</style>
 <h1>This link has been used, or has expired</h1>
 <p>It signs in one browser, once, within an hour. Start <code>oncue dev</code> again for a new one, or <a href="/">sign in with a token</a>.</p>
 </html>
