@@ -43,7 +43,7 @@ describe.each(['sqlite', 'postgres'] as const)('durable jobs on %s', (dialect) =
     await page.getByText('The job refused the answer by admin').waitFor()
     await page.getByText('Step “assess” finished').waitFor()
     await page
-      .getByText(/^Waiting for bank since .*, until /)
+      .getByText(/^Waiting for “bank” for .*, until /)
       .first()
       .waitFor()
     await world.client.jobs.signal(id, 'bank', { reference: 'X-1', ok: true })

@@ -45,7 +45,7 @@ let end = () => {}
 
 describe('a suspended job', () => {
   it('says what it waits for, in the words of the lists, and is not late', async () => {
-    const words = /^Waiting for bank since 2.d$/
+    const words = /^Waiting for “bank” for 2.d$/
     const { screen } = await open({
       'jobs.explain': () => ({
         ...{ id: JOB_ID, status: 'blocked', position: null, waitsFor: [] },
@@ -62,7 +62,7 @@ describe('a suspended job', () => {
     const { screen } = await renderApp('/jobs', {
       answers: { 'jobs.list': () => pageOf([SUSPENDED]), 'topics.list': () => [] },
     })
-    const row = /^refund in mail, Suspended, Waiting for bank since 2.d, created/
+    const row = /^refund in mail, Suspended, Waiting for “bank” for 2.d, created/
     expect(await screen.findByLabelText(row)).toBeVisible()
   })
 
@@ -74,7 +74,7 @@ describe('a suspended job', () => {
     })
     const { screen } = await open({}, undoing)
     expect(await screen.findByText('Undoing')).toBeVisible()
-    expect(await screen.findAllByText('Retrying undo unbook')).toHaveLength(2)
+    expect(await screen.findAllByText('Retrying undo “unbook”')).toHaveLength(2)
     fireEvent.press(screen.getByLabelText('Cancel'))
     expect(await screen.findByText('This job is being undone, and ends when that is done.')).toBeVisible()
     await act(async () => {})
@@ -116,7 +116,7 @@ describe('a suspended job', () => {
     expect(screen.getByText('Error: no answer')).toBeVisible()
     expect(screen.getByText('Node “book” finished')).toBeVisible()
     expect(screen.getByText('{"room":7}')).toBeVisible()
-    expect(screen.getByText('Undoing, then cancelled')).toBeVisible()
+    expect(screen.getByText('Undoing began; the job will end as cancelled')).toBeVisible()
     expect(screen.getByText('Set to run again from step “book” by ada')).toBeVisible()
     expect(screen.getByText('sent')).toBeVisible()
     expect(screen.getByText('{"to":3}')).toBeVisible()
@@ -132,7 +132,7 @@ describe('a suspended job', () => {
     }
     const { screen } = await open({ 'jobs.timeline': () => storyOf(step) }, { ...SUSPENDED, waits })
     expect(await screen.findByText('Step “degrahc” finished')).toBeVisible()
-    expect(screen.getAllByText(/^Waiting for knab since /)).toHaveLength(2)
+    expect(screen.getAllByText(/^Waiting for “knab” for /)).toHaveLength(2)
   })
 
   it('counts the try that it is within', async () => {

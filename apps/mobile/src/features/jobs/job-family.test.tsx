@@ -42,7 +42,7 @@ it('the tree of a flow says of each job what it does, fails with or waits for', 
     screen.getByText(/^6.jobs: 1 failed, 1 undoing, 1 running, 1 suspended, 1 blocked, 1 completed$/),
   ).toBeVisible()
   expect(screen.getByText('Error: scanner is down')).toBeVisible()
-  expect(screen.getByText(/^Waiting for 1 of 1 children since /)).toBeVisible()
+  expect(screen.getByText(/^Waiting for 1 of 1 children for /)).toBeVisible()
   expect(screen.getByText('Waits for scan and resize')).toBeVisible()
   expect(screen.getByText(/^publish · page · …00000004 \(this job\)$/)).toBeVisible()
   expect(screen.getByRole('link', { name: `Job ${id(6)}, refund · page, undoing` })).toBeVisible()

@@ -8,21 +8,21 @@ const bank = { kind: 'signal', name: 'bank', until: at('2026-11-05T12:00:00Z') }
 
 describe('what a suspended job waits for', () => {
   it.each([
-    [waits(bank), /^Waiting for bank since 2.d, until 5 Nov$/],
-    [waits({ ...bank, until: null }), /^Waiting for bank since 2.d$/],
+    [waits(bank), /^Waiting for “bank” for 2.d, until 5 Nov$/],
+    [waits({ ...bank, until: null }), /^Waiting for “bank” for 2.d$/],
     [waits({ ...bank, until: at('2027-11-05T12:00:00Z') }), /, until 5 Nov 2027$/],
-    [waits({ kind: 'ask', name: 'approve', until: null }), /^Waiting for an answer to approve since 2.d$/],
+    [waits({ kind: 'ask', name: 'approve', until: null }), /^Waiting for an answer to “approve” for 2.d$/],
     [
       waits({ kind: 'timer', name: 'settle', until: at('2026-11-05T12:00:00Z') }),
-      /^Sleeping \(settle\) since 2.d, until 5 Nov$/,
+      /^Sleeping \(“settle”\) for 2.d, until 5 Nov$/,
     ],
     [
       waits({ kind: 'retry', name: 'charge', until: at('2026-11-03T12:00:40Z') }),
-      /^Retrying step charge in 40.s$/,
+      /^Retrying step “charge” in 40.s$/,
     ],
     [
       waits({ kind: 'children', name: '5', until: null, children: { left: 3, total: 5 } }),
-      /^Waiting for 3 of 5 children since 2.d$/,
+      /^Waiting for 3 of 5 children for 2.d$/,
     ],
   ])('is said in one sentence', (given, said) => {
     expect(waitInWords(given, NOW)).toMatch(said)
@@ -30,13 +30,13 @@ describe('what a suspended job waits for', () => {
 
   it('is the retry of an undo, of a job that is being undone', () => {
     const retry = { kind: 'retry', name: 'refund', until: at('2026-11-03T12:00:40Z') } as const
-    expect(waitInWords(waits(retry), NOW, true)).toMatch(/^Retrying undo refund in 40.s$/)
+    expect(waitInWords(waits(retry), NOW, true)).toMatch(/^Retrying undo “refund” in 40.s$/)
   })
 
   it('of several waits names all, and the end of the first', () => {
     const timer = { kind: 'timer', name: 'settle', until: at('2026-11-04T12:00:00Z') } as const
     expect(waitInWords(waits(bank, timer), NOW)).toMatch(
-      /^Waiting for bank or the end of settle since 2.d, until 4 Nov$/,
+      /^Waiting for “bank” or the end of “settle” for 2.d, until 4 Nov$/,
     )
   })
 

@@ -18,35 +18,35 @@ export function openWaits({ status, runAt, waits }: Suspendable, now: number): W
 }
 
 /**
- * "Waiting for bank since 2 d, until 5 Nov", "Sleeping (settle) since 3 h, until 14:05 UTC+1", "Retrying step charge in 40 s". A
- * job that is being undone only waits to repeat an undo.
+ * "Waiting for “bank” for 2 d, until 5 Nov", "Sleeping (“settle”) for 3 h, until 14:05 UTC+1", "Retrying step “charge” in 40 s".
+ * A job that is being undone only waits to repeat an undo.
  */
 export function waitInWords({ since, for: open }: Waits, now: number, isUndoing = false): string {
   const ends = open.flatMap(({ until }) => (until === null ? [] : Date.parse(until)))
   const end = ends.length > 0 ? new Date(Math.min(...ends)) : null
   const [only] = open
   if (open.length === 1 && only?.kind === 'retry')
-    return `Retrying ${isUndoing ? 'undo' : 'step'} ${only.name}${end ? ` ${until(end, now)}` : ''}`
+    return `Retrying ${isUndoing ? 'undo' : 'step'} “${only.name}”${end ? ` ${until(end, now)}` : ''}`
   const later = end ? `, until ${timeOrDate(end, now)}` : ''
-  return `${whatInWords(open)} since ${ageInOne(new Date(since), now)}${later}`
+  return `${whatInWords(open)} for ${ageInOne(new Date(since), now)}${later}`
 }
 
 function whatInWords(open: readonly Wait[]): string {
   const [only] = open
-  if (open.length === 1 && only?.kind === 'timer') return `Sleeping (${only.name})`
+  if (open.length === 1 && only?.kind === 'timer') return `Sleeping (“${only.name}”)`
   return `Waiting for ${open.map(thingOf).join(' or ')}`
 }
 
 function thingOf({ kind, name, children }: Wait): string {
   switch (kind) {
     case 'signal':
-      return name
+      return `“${name}”`
     case 'ask':
-      return `an answer to ${name}`
+      return `an answer to “${name}”`
     case 'retry':
-      return `the retry of ${name}`
+      return `the retry of “${name}”`
     case 'timer':
-      return `the end of ${name}`
+      return `the end of “${name}”`
     case 'children':
       return children ? `${children.left} of ${children.total} children` : 'its children'
   }

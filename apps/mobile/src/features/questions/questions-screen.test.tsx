@@ -53,7 +53,7 @@ describe('Questions', () => {
         return { id: input.id, name: input.name }
       },
     })
-    fireEvent.press(await screen.findByLabelText(/^Refund 5 €\?, refund …00000001, open since 2.d$/))
+    fireEvent.press(await screen.findByLabelText(/^Refund 5 €\?, refund …00000001, open for 2.d$/))
     fireEvent.press(await screen.findByLabelText('Answer'))
     expect(await screen.findByText('Choose one.')).toBeVisible()
     expect(sent).toEqual([])

@@ -18,9 +18,9 @@ describe('a question that takes no answer any more', () => {
   })
 })
 
-it('says since when a question is open, and until when', () => {
+it('says for how long a question has been open, and until when', () => {
   const now = Date.parse('2026-11-03T12:00:00Z')
   const since = new Date('2026-11-01T12:00:00Z')
-  expect(openInWords({ since, until: null }, now)).toMatch(/^open since 2.d$/)
+  expect(openInWords({ since, until: null }, now)).toMatch(/^open for 2.d$/)
   expect(openInWords({ since, until: new Date('2026-11-05T12:00:00Z') }, now)).toMatch(/, until 5 Nov$/)
 })

@@ -23,7 +23,7 @@ export function closedInWords(error: unknown): string | null {
   }
 }
 
-/** "open since 2 d, until 5 Nov" */
+/** "open for 2 d, until 5 Nov" */
 export function openInWords({ since, until }: Pick<Question, 'since' | 'until'>, now: number): string {
-  return `open since ${ageInOne(since, now)}${until ? `, until ${timeOrDate(until, now)}` : ''}`
+  return `open for ${ageInOne(since, now)}${until ? `, until ${timeOrDate(until, now)}` : ''}`
 }
