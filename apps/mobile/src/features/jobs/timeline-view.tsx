@@ -1,6 +1,6 @@
 import { memo, useMemo, useState } from 'react'
 import { StyleSheet, View } from 'react-native'
-import { Button } from '../../components/ui/button.tsx'
+import { Button, Tight } from '../../components/ui/button.tsx'
 import { Icon, type IconName } from '../../components/ui/icon.tsx'
 import { JsonTree } from '../../components/ui/json-tree.tsx'
 import { Pressable } from '../../components/ui/pressable.tsx'
@@ -174,15 +174,16 @@ function DrawnLine({ entry, isLast, masked, step, onRerun }: LineProps) {
 
 function Rerun({ step, onRerun }: { readonly step: string; readonly onRerun: (step: string) => void }) {
   return (
-    <View style={styles.worker}>
-      <Button
-        label="Rerun from this step"
-        icon="requeue"
-        variant="quiet"
-        hint={`Runs “${step}” and all steps after it again`}
-        lock={useLock()}
-        onPress={() => onRerun(step)}
-      />
+    <View style={styles.rerun}>
+      <Tight.Provider value>
+        <Button
+          label="Rerun from this step"
+          variant="quiet"
+          hint={`Runs “${step}” and all steps after it again`}
+          lock={useLock()}
+          onPress={() => onRerun(step)}
+        />
+      </Tight.Provider>
     </View>
   )
 }
@@ -365,8 +366,8 @@ function RanOn({ worker }: { readonly worker: string }) {
 function RunFacts({ run: { waitedMs, ranMs, outcome, at } }: { readonly run: Run }) {
   return (
     <>
-      {waitedMs !== null && ` · waited ${duration(waitedMs)}`}
-      {ranMs !== null && ` · ran ${duration(ranMs)}`}
+      {waitedMs !== null && ` · waited\u00a0${duration(waitedMs)}`}
+      {ranMs !== null && ` · ran\u00a0${duration(ranMs)}`}
       {outcome === 'running' && (
         <Text variant="small" color="textMuted">
           {' · for '}
@@ -503,7 +504,11 @@ function eventLook(type: string, data: unknown): Look {
     case 'tool_returned':
       return { title: `Tool${named} ${isBad ? 'failed' : 'returned'}`, ...ended }
     case 'undoing':
-      return { title: `Undoing, then ${status ?? 'failed'}`, icon: 'requeue', tone: 'warn' }
+      return {
+        title: `Undoing began; the job will end as ${status ?? 'failed'}`,
+        icon: 'requeue',
+        tone: 'warn',
+      }
     case 'steps_forgotten':
       return {
         title: `Set to run again from ${from == null ? 'the start' : `step “${from}”`}${by == null ? '' : ` by ${by}`}`,
@@ -541,6 +546,8 @@ const styles = StyleSheet.create({
   track: { flex: 1, width: 2, minHeight: space.s, marginVertical: 2 },
   link: { minHeight: TARGET, justifyContent: 'center' },
   worker: { minHeight: 32, justifyContent: 'center', alignSelf: 'flex-start' },
+  // Its label stands below the other words.
+  rerun: { marginLeft: -space.s, alignSelf: 'flex-start' },
   gap: { paddingLeft: 28 + space.m, paddingBottom: space.m },
   words: { flex: 1, minWidth: 0, paddingTop: 4, paddingBottom: space.m, gap: 2 },
 })
