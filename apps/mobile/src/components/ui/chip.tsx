@@ -27,6 +27,7 @@ export function Chip(props: ChipProps) {
   const { label, onPress, isOn = false, icon, isRemovable = false, hint, needs = null } = props
   const { colors } = useTheme()
   const toast = useToast()
+  const [isHovered, setHovered] = useState(false)
   const ink = needs !== null ? 'textMuted' : isOn ? 'accent' : 'text'
   return (
     <Pressable
@@ -36,12 +37,17 @@ export function Chip(props: ChipProps) {
       aria-disabled={needs !== null}
       accessibilityHint={needs ?? hint}
       onPress={needs === null ? onPress : () => toast.show({ text: needs, icon: 'warn' })}
+      // Only the chip itself, which is lower than what can be pressed, shows the pointer.
+      isFilled
+      onHoverIn={() => setHovered(true)}
+      onHoverOut={() => setHovered(false)}
       style={styles.target}
     >
       <View
         style={[
           styles.chip,
           { borderColor: colors.line, backgroundColor: colors.surfaceRaised },
+          isHovered && { backgroundColor: colors.surfaceHovered },
           isOn && { borderColor: colors.accent, backgroundColor: colors.accentSoft },
         ]}
       >
