@@ -23,7 +23,7 @@ export interface RowProps {
 }
 
 /** The least width for a name. With less, the content at the end of the row moves below it. */
-const ROOM = 150
+const ROOM = 130
 
 /** Two lines in a list, with a fine line below. */
 export function Row(props: RowProps) {

@@ -56,7 +56,8 @@ const styles = StyleSheet.create({
   },
   segment: {
     justifyContent: 'center',
-    paddingHorizontal: space.l,
+    // Four of them fit into a phone's sheet and into the narrowest list.
+    paddingHorizontal: space.m,
     borderRadius: radius.m - 2,
     maxWidth: '100%',
   },

@@ -75,7 +75,8 @@ const styles = StyleSheet.create({
     paddingRight: space.s,
     paddingTop: space.s,
   },
-  title: { flex: 1, minWidth: 0 },
+  // For a title of two lines; the button beside it is higher than one.
+  title: { flex: 1, minWidth: 0, paddingVertical: space.s },
   body: { flexGrow: 0 },
   content: { paddingHorizontal: space.xl, paddingVertical: space.s, gap: space.m },
   footer: { paddingHorizontal: space.xl, paddingTop: space.m, gap: space.s },

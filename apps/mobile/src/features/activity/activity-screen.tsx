@@ -13,6 +13,7 @@ import { ago } from '../../lib/format.ts'
 import { useSignedIn } from '../../lib/session.ts'
 import { useHeld } from '../../lib/use-held.ts'
 import { space } from '../../theme/tokens.ts'
+import { useIsWide } from '../../theme/use-theme.ts'
 import { EntrySheet } from './entry-sheet.tsx'
 import { type ActivityFilter, activity, type Entry } from './queries.ts'
 import { deedOf, deviceOf, GROUPS, targetOf } from './words.ts'
@@ -91,7 +92,7 @@ interface FiltersProps {
 function Filters({ filter, onChange }: FiltersProps) {
   return (
     <View style={styles.filters}>
-      <Chips>
+      <Chips wraps={useIsWide()}>
         {filter.actor && (
           <Chip
             label={`By ${filter.actor.name || filter.actor.id}`}

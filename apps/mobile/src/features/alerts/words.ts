@@ -31,8 +31,8 @@ export const KINDS: Readonly<Record<Kind, Words>> = {
     ...{ measure: seconds, condition: (limit) => `the oldest job waits longer than ${limit}` },
   },
   failure_rate: {
-    ...{ title: 'Too many jobs fail', what: 'of runs failed in 15 min', unit: 'percent', scale: 0.01 },
-    ...{ measure: percent, condition: (limit) => `${limit} or more of runs fail within 15 min` },
+    ...{ title: 'Too many jobs fail', what: 'of runs failed in 15\u00a0min', unit: 'percent', scale: 0.01 },
+    ...{ measure: percent, condition: (limit) => `${limit} or more of runs fail within 15\u00a0min` },
   },
   no_workers: {
     ...{ title: 'Too few workers', what: 'alive', unit: 'workers', scale: 1, isOfAll: true },
@@ -55,8 +55,13 @@ export const KINDS: Readonly<Record<Kind, Words>> = {
     condition: (limit) => `an error appears that was not seen for ${limit}`,
   },
   topic_failure_rate: {
-    ...{ title: 'Topic fails too often', what: 'of runs failed in 15 min', unit: 'percent', scale: 0.01 },
-    ...{ measure: percent, condition: (limit) => `${limit} or more of runs fail within 15 min` },
+    ...{
+      title: 'Topic fails too often',
+      what: 'of runs failed in 15\u00a0min',
+      unit: 'percent',
+      scale: 0.01,
+    },
+    ...{ measure: percent, condition: (limit) => `${limit} or more of runs fail within 15\u00a0min` },
     isOfTopic: true,
   },
 }

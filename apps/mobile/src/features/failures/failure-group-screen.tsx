@@ -14,6 +14,7 @@ import { Sheet } from '../../components/ui/sheet.tsx'
 import { Text } from '../../components/ui/text.tsx'
 import { Ago, Until } from '../../components/ui/ticking.tsx'
 import { useLock, useRead } from '../../lib/api.tsx'
+import { useFontScale } from '../../lib/font-scale.ts'
 import { number, shortId } from '../../lib/format.ts'
 import { useKeyboard } from '../../lib/use-keyboard.ts'
 import { useOpen } from '../../lib/use-open.ts'
@@ -225,7 +226,7 @@ function Shown({ group, retrying, failed, window, onWindow }: ShownProps) {
           <Ago from={firstSeen} />
         </Fact>
       </View>
-      <View style={styles.names}>
+      <View style={styles.facts}>
         <Fact name={topics.length === 1 ? 'topic' : 'topics'}>{topics.join(', ')}</Fact>
         <Fact name={queues.length === 1 ? 'queue' : 'queues'}>{queues.join(', ')}</Fact>
       </View>
@@ -277,9 +278,13 @@ interface FactProps {
   readonly isNumber?: boolean
 }
 
+/** Two on a phone. */
+const COLUMN = 155
+
 function Fact({ name, children, isNumber = false }: FactProps) {
+  const flexBasis = COLUMN * useFontScale()
   return (
-    <View style={[styles.fact, isNumber && styles.number]}>
+    <View style={[styles.fact, isNumber && { flexBasis }]}>
       <Text variant="title">{children}</Text>
       <Text variant="small" color="textMuted">
         {name}
@@ -331,9 +336,6 @@ function Jobs({ title, found, filter }: JobsProps) {
 const styles = StyleSheet.create({
   content: { paddingHorizontal: space.l, gap: space.l },
   facts: { flexDirection: 'row', flexWrap: 'wrap', columnGap: space.xl, rowGap: space.m },
-  // In columns: two on a phone.
-  number: { flexGrow: 1, flexShrink: 1, flexBasis: 120, maxWidth: 240 },
-  names: { flexDirection: 'row', flexWrap: 'wrap', columnGap: space.xl, rowGap: space.m },
   fact: { gap: 2, maxWidth: '100%' },
   card: { borderWidth: 1, borderRadius: radius.l, padding: space.l, gap: space.m },
   jobs: { paddingTop: space.xl },

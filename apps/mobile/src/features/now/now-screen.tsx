@@ -95,7 +95,7 @@ function Sentence({ health }: { readonly health: Health }) {
   return (
     <View style={[styles.sentence, { backgroundColor: wash }]}>
       <Icon name={icon} size={28} ink={ink} />
-      <View style={styles.words}>
+      <View style={[styles.words, !isPhone && styles.sentenceWords]}>
         <Text variant="title" level={2}>
           {isOffline ? `Last known: ${text}` : text}
         </Text>
@@ -107,23 +107,25 @@ function Sentence({ health }: { readonly health: Health }) {
       </View>
       {/* On a phone the first two in one row. */}
       <Tight.Provider value={isPhone}>
-        {isSilent(health) && <EndSilence health={health} />}
-        {alerts.firing > 0 && (
-          <Button
-            label={`${count(alerts.firing, 'alert')} firing`}
-            icon="alerts"
-            onPress={() => router.navigate('/alerts')}
-          />
-        )}
-        {summary.level !== 'good' && <Summary health={health} />}
-        {questions > 0 && (
-          <Button
-            label={count(questions, 'question')}
-            icon="questions"
-            hint="Jobs wait for an answer"
-            onPress={() => router.navigate('/questions')}
-          />
-        )}
+        <View style={styles.buttons}>
+          {isSilent(health) && <EndSilence health={health} />}
+          {alerts.firing > 0 && (
+            <Button
+              label={`${count(alerts.firing, 'alert')} firing`}
+              icon="alerts"
+              onPress={() => router.navigate('/alerts')}
+            />
+          )}
+          {summary.level !== 'good' && <Summary health={health} />}
+          {questions > 0 && (
+            <Button
+              label={count(questions, 'question')}
+              icon="questions"
+              hint="Jobs wait for an answer"
+              onPress={() => router.navigate('/questions')}
+            />
+          )}
+        </View>
       </Tight.Provider>
       <Spoken text={text} />
     </View>
@@ -251,6 +253,9 @@ const styles = StyleSheet.create({
   },
   // Too wide for a button beside them on a phone: the words keep their place whatever the buttons say.
   words: { flexGrow: 1, flexShrink: 1, flexBasis: 200, minWidth: 120, gap: 2 },
+  // Beside three buttons a small window would break it into three lines: there all of them stand below it.
+  sentenceWords: { flexBasis: 320 },
+  buttons: { flexDirection: 'row', flexWrap: 'wrap', gap: space.m, maxWidth: '100%' },
   sections: { gap: space.xl },
   columns: { flexDirection: 'row', gap: space.l },
   section: { flexGrow: 1, flexShrink: 1, flexBasis: 'auto', minWidth: 0 },
