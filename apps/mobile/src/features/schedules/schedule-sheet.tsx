@@ -20,9 +20,9 @@ import type { Schedule } from './queries.ts'
 import { useScheduleActs } from './use-schedule-acts.ts'
 
 const MISSED = {
-  skip: 'missed ticks are skipped',
-  one: 'only the last missed tick runs',
-  all: 'every missed tick runs',
+  skip: 'are skipped',
+  one: 'only the last one is made up for',
+  all: 'are all made up for',
 } as const
 
 export interface ScheduleSheetProps {
@@ -70,9 +70,9 @@ export function ScheduleSheet({ schedule, onClose, onEdit }: ScheduleSheetProps)
         name="Next runs"
         value={nextAt && !paused ? <NextRuns first={nextAt} runs={nextRuns} /> : 'none'}
       />
-      <Fact name="Last run" value={lastAt ? moment(lastAt) : 'none yet'} />
+      <Fact name="Last run" value={lastAt ? moment(lastAt) : 'never ran'} />
       <Fact name="Enqueues" value={topic} />
-      <Fact name="If missed" value={MISSED[missed]} />
+      <Fact name="Missed runs" value={MISSED[missed]} />
       <Fact name="Defined in" value={source === 'code' ? 'code' : 'the database'} />
       {source === 'code' && (
         <Text variant="small" color="textMuted">
