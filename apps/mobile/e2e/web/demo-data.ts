@@ -1,5 +1,6 @@
 import { until } from '@oncue/testing'
 import { refunds } from './refunds.ts'
+import { trips } from './trips.ts'
 import type { World } from './world.ts'
 
 /** Long enough for a busy machine. */
@@ -58,6 +59,21 @@ async function cancelOne({ client }: World): Promise<void> {
 /** A job that asks a person, and is suspended until there is an answer. */
 export async function askForRefund(world: World): Promise<void> {
   await world.work(refunds, { queues: ['refunds'] })
-  const id = await world.client.jobs.enqueue('refund', { order: 'A-17', cents: 12_900 }, { queue: 'refunds' })
+  const id = await world.client.jobs.enqueue('refund', { order: '4711', cents: 12_900 }, { queue: 'refunds' })
   await until(async () => (await world.client.jobs.get(id)).waits !== null, PATIENCE_MS)
+}
+
+/** A job that was undone, one that is being undone, and one whose steps were all done. */
+export async function bookTrips(world: World): Promise<void> {
+  const { client } = world
+  await world.work(trips, { queues: ['trips'] })
+  const payload = { to: 'ZRH', cents: 48_000 }
+  const enqueue = (topic: string) => client.jobs.enqueue(topic, payload, { queue: 'trips', maxRetries: 0 })
+  const ids = [await enqueue('plan_trip'), await enqueue('book_trip')]
+  const undoing = await enqueue('cancel_trip')
+  await until(async () => {
+    const jobs = await Promise.all(ids.map((id) => client.jobs.get(id)))
+    const { waits } = await client.jobs.get(undoing)
+    return waits !== null && jobs.every(({ finishedAt }) => finishedAt !== null)
+  }, PATIENCE_MS)
 }

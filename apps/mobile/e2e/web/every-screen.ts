@@ -4,12 +4,14 @@ import type { Page } from 'playwright-core'
 /** The path of each screen. Detail pages need a world that contains their subject. */
 export async function everyScreen(client: Client): Promise<Readonly<Record<string, string>>> {
   const [group] = await client.jobs.failures({ sort: 'largest' })
-  const [job] = (await client.jobs.list({ status: 'failed', limit: 1 })).items
+  const failed = { status: 'failed', ...(group && { fingerprint: group.fingerprint }) } as const
+  const [job] = (await client.jobs.list({ ...failed, limit: 1 })).items
   const [operation] = (await client.bulkOperations.list({ limit: 1 })).items
   const [alert] = (await client.alerts.list({ limit: 1 })).items
   const [queue] = (await client.health.get()).queues
   const [worker] = await client.workers.list()
-  const [topic] = await client.topics.list()
+  const topics = await client.topics.list()
+  const topic = topics.find((each) => each.topic === job?.topic) ?? topics[0]
   const [question] = await client.jobs.questions()
   return {
     now: '/',

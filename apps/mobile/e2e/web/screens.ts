@@ -6,7 +6,7 @@ import { silentLogger } from '@oncue/worker'
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import { playThePast, startDemo } from '../../../../examples/demo/demo.ts'
 import { launchBrowser } from './browser.ts'
-import { askForRefund } from './demo-data.ts'
+import { askForRefund, bookTrips } from './demo-data.ts'
 import { everyScreen, settled } from './every-screen.ts'
 import { enlargeText } from './large-text.ts'
 import { everyState } from './states.ts'
@@ -17,7 +17,7 @@ import { ADMIN_TOKEN, startWorld, type World } from './world.ts'
  * ones with text of twice the size: `pnpm --filter @oncue/mobile screens`. To be looked at.
  *
  * With `--folder` they are written elsewhere; `--sizes tablet,wide` and `--only now,queue` choose them; `--states` adds
- * states that no address shows, such as a first load.
+ * all states that no address shows, such as a first load.
  */
 const ROOT = join(import.meta.dirname, '../../../..')
 const { values: options } = parseArgs({
@@ -34,8 +34,13 @@ const SIZES = {
   tablet: { width: 1024, height: 768 },
   desk: { width: 1440, height: 900 },
   wide: { width: 2560, height: 1440 },
+  // What is below the fold of the others.
+  'long-phone': { width: 390, height: 2_600 },
+  'long-desk': { width: 1440, height: 2_600 },
 }
 const isChosen = (name: string) => options.only === undefined || options.only.split(',').includes(name)
+/** Long enough for a busy machine. */
+const PATIENCE_MS = 60_000
 const SCHEMES = ['light', 'dark'] as const
 const MAIN = ['now', 'failures', 'failure', 'queues', 'job']
 
@@ -78,19 +83,25 @@ async function shootAll(screens: Screens, suffix: string, context: BrowserContex
     await settled(page)
     // Until then it says that it searches.
     if (name === 'nothing-found') await page.getByText('Nothing found', { exact: true }).waitFor()
-    if (name === 'queue' || name === 'failure' || (name === 'now' && !suffix.startsWith('phone')))
+    if (name === 'queue' || name === 'failure' || (name === 'now' && !suffix.includes('phone')))
       await page.getByRole('slider').first().waitFor()
     await shoot(page, `${name}-${suffix}`)
     if (name === 'failure') await shootSheet(page, suffix)
     if (name === 'questions') await shootAnswer(page, suffix)
   }
-  if (options.states)
-    for (const { name, show } of everyState(world.client)) {
-      if (!isChosen(name)) continue
+  const isWide = (context.viewport?.width ?? 0) >= 900
+  for (const { name, show, isPictured = false, isOfDesk = false } of everyState(world.client)) {
+    if (!isChosen(name) || !(isPictured || options.states) || (isOfDesk && !isWide)) continue
+    try {
       await show(page)
       await shoot(page, `${name}-${suffix}`)
-      await page.unrouteAll({ behavior: 'ignoreErrors' })
+    } catch (error) {
+      // The other pictures do not need this one.
+      process.stderr.write(`${name}-${suffix}: ${error}\n`)
+      process.exitCode = 1
     }
+    await page.unrouteAll({ behavior: 'ignoreErrors' })
+  }
   await page.context().close()
 }
 
@@ -122,7 +133,9 @@ async function shootLarge(screens: Screens): Promise<void> {
 async function openPage(browser: Browser, options: BrowserContextOptions): Promise<Page> {
   // A service worker would answer requests that a state holds back.
   const calm = { reducedMotion: 'reduce', serviceWorkers: 'block' } as const
-  return (await browser.newContext({ baseURL: world.url, ...calm, ...options })).newPage()
+  const context = await browser.newContext({ baseURL: world.url, ...calm, ...options })
+  context.setDefaultTimeout(PATIENCE_MS)
+  return context.newPage()
 }
 
 async function signIn(page: Page): Promise<void> {
@@ -133,6 +146,8 @@ async function signIn(page: Page): Promise<void> {
 
 /** Cuts machine-specific paths out of stacks and of the database's name. */
 async function shoot(page: Page, name: string): Promise<void> {
+  // What is under the pointer looks different.
+  await page.mouse.move(0, 0)
   const paths = [ROOT, dirname(database.url.slice('file:'.length))]
   await page.evaluate((roots) => {
     const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT)
@@ -146,6 +161,7 @@ async function shoot(page: Page, name: string): Promise<void> {
 async function furnish(world: World): Promise<void> {
   const { client } = world
   await askForRefund(world)
+  await bookTrips(world)
   const rule = { kind: 'oldest_waiting', queue: 'media', threshold: 60, forSeconds: 0 } as const
   await client.alerts.createRule({ ...rule, name: 'videos within a minute' })
   await client.channels.create({ kind: 'webhook', name: 'pager', url: 'https://pager.example/oncue' })
