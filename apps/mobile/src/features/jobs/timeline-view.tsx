@@ -394,6 +394,12 @@ function lookOf(entry: Entry): Look {
     case 'enqueued':
       return { title: 'Enqueued', icon: 'plus', tone: 'neutral' }
     case 'run':
+      if (entry.hasUndone)
+        return {
+          title: `Run ${entry.run} undid the job, which ended as ${entry.outcome}`,
+          icon: 'requeue',
+          tone: 'neutral',
+        }
       return {
         ...RUNS[entry.outcome],
         title: `Run ${entry.run} ${RUNS[entry.outcome].title}${snoozeOf(entry)}`,

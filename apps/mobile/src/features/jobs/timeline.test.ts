@@ -101,6 +101,18 @@ describe('the timeline of a durable job', () => {
     event(version, 'run_suspended', ended, { run, worker: 'w1', startedAt: started.toISOString() })
   const created = { created: at('00:00'), runAt: at('00:00') }
 
+  it('says of the run that undid a job what it did, rather than that it failed', () => {
+    const failed = { run: 1, startedAt: at('00:01').toISOString() }
+    const events = [event(1, 'run_failed', at('00:02'), failed), event(2, 'undoing', at('00:02'))]
+    const end = { status: 'failed', run: 2, startedAt: at('00:03'), finishedAt: at('00:04') } as const
+    const undone = (...more: typeof events) =>
+      timelineOf(jobOf({ ...created, ...end, events: [...events, ...more] })).at(-1)
+    expect(undone()).toMatchObject({ kind: 'run', run: 2, outcome: 'failed', hasUndone: true })
+    expect(undone(event(3, 'requeued', at('00:02')))).toMatchObject({ run: 2, hasUndone: false })
+    const gaveUp = event(3, 'run_failed', at('00:04'), { ...failed, run: 2 })
+    expect(undone(gaveUp)).toMatchObject({ run: 2, outcome: 'failed', hasUndone: false })
+  })
+
   it('has the results of steps in place of their events, with the run and how far into it', () => {
     const events = [
       event(1, 'step_finished', at('00:02'), { name: 'charge' }),

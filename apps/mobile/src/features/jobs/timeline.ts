@@ -30,6 +30,8 @@ export type Entry = { readonly key: string; readonly at: Date } & (
       readonly snoozedMs: number | null
       readonly worker: string | null
       readonly error: Pick<JobError, 'class' | 'message'> | null
+      /** It ran the undos, and the job ended as it had to. */
+      readonly hasUndone: boolean
     }
   | {
       readonly kind: 'done-by'
@@ -56,6 +58,8 @@ export type Entry = { readonly key: string; readonly at: Date } & (
   | { readonly kind: 'event'; readonly type: string; readonly data: unknown }
   | { readonly kind: 'next'; readonly isRetry: boolean }
 )
+
+type RunEntry = Extract<Entry, { kind: 'run' }>
 
 interface RunData {
   readonly run?: number
@@ -134,6 +138,7 @@ class Reader {
   readonly #asked = new Map<string | null, Date>()
   #seen = new Map<string, number>()
   #run = 0
+  #isUndoing = false
 
   constructor(job: JobDetails) {
     this.#job = job
@@ -144,6 +149,8 @@ class Reader {
     const entry = entryOf(event, this.freeAt, this.#job)
     if (!entry) return []
     const at = event.created.getTime()
+    if (event.type === 'undoing') this.#isUndoing = true
+    else if (event.type === 'requeued' || event.type === 'steps_forgotten') this.#isUndoing = false
     if (entry.kind === 'run') {
       this.#run = entry.run
       this.wasSuspended = entry.outcome === 'suspended'
@@ -174,8 +181,11 @@ class Reader {
 
   /** Of the latest run, unless an event tells it. */
   latest(): Entry[] {
-    const { run, startedAt } = this.#job
-    return run > this.#run && startedAt ? [latestRun(this.#job, startedAt, this.freeAt)] : []
+    const { run, startedAt, status } = this.#job
+    if (run <= this.#run || !startedAt) return []
+    // An undo that keeps failing leaves an event.
+    const hasUndone = this.#isUndoing && isFinished(status)
+    return [{ ...latestRun(this.#job, startedAt, this.freeAt), hasUndone }]
   }
 }
 
@@ -233,6 +243,7 @@ function entryOf(
       const start = begun === null ? null : new Date(begun).getTime()
       return {
         ...{ key, kind: 'run', run, worker, at: created, error: error ?? null },
+        hasUndone: false,
         outcome: OUTCOMES[type],
         snoozedMs: delayMs,
         waitedMs: start === null || freeAt === null ? null : Math.max(0, start - freeAt),
@@ -260,7 +271,7 @@ function entryOf(
   }
 }
 
-function latestRun(job: JobDetails, startedAt: Date, freeAt: number | null): Entry {
+function latestRun(job: JobDetails, startedAt: Date, freeAt: number | null): Omit<RunEntry, 'hasUndone'> {
   const { run, status, finishedAt, lockedBy, runAt } = job
   const start = startedAt.getTime()
   // A suspension ends by setting when the job may run.
