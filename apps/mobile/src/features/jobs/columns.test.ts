@@ -19,6 +19,10 @@ describe('columns', () => {
     expect(idsOf(fitting(COLUMNS, 5_000, true))).toEqual(all)
   })
 
+  it('fit all on a usual desk, also when all are chosen', () => {
+    expect(fitting(COLUMNS, 1_440 - 212 - 32 - 32, false)).toEqual(COLUMNS)
+  })
+
   it('tell the error beside a rail on the smallest desk', () => {
     // 1024 px without the rail, the padding and the button of the preview.
     expect(idsOf(fitting(COLUMNS, 1_024 - 212 - 32 - 32, false))).toContain('error')

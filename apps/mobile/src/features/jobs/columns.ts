@@ -6,6 +6,8 @@ export interface Column {
   readonly width: number
   readonly large: number
   readonly grows?: boolean
+  /** How narrow one that grows may be where that makes room for all. */
+  readonly least?: number
   readonly isUsual: boolean
 }
 
@@ -27,7 +29,7 @@ export const COLUMNS: readonly Column[] = [
   { id: 'topic', label: 'Topic', width: 168, large: 280, isUsual: true },
   { id: 'id', label: 'Id', width: 84, large: 300, isUsual: true },
   { id: 'created', label: 'Created', width: 156, large: 160, isUsual: true },
-  { id: 'error', label: 'Error or wait', width: 200, large: 280, grows: true, isUsual: true },
+  { id: 'error', label: 'Error or wait', width: 200, least: 116, large: 280, grows: true, isUsual: true },
   { id: 'queue', label: 'Queue', width: 100, large: 180, isUsual: true },
   { id: 'next', label: 'Due', width: 112, large: 128, isUsual: true },
   { id: 'attempts', label: 'Runs', width: 84, large: 100, isUsual: true },
@@ -45,6 +47,11 @@ export function chosenColumns(chosen: readonly string[] | null): readonly Column
 
 /** Those that fit, from the left; the first in any case. */
 export function fitting(columns: readonly Column[], room: number, isLarge: boolean): readonly Column[] {
+  const whole = columns.reduce(
+    (sum, { width, least, large }) => sum + (isLarge ? large : (least ?? width)),
+    0,
+  )
+  if (whole <= room) return columns
   let left = room
   const end = columns.findIndex((column, at) => {
     left -= isLarge ? column.large : column.width
