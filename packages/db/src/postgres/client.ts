@@ -1,4 +1,4 @@
-import type { OncueError } from '@oncue/core'
+import { OncueError } from '@oncue/core'
 import { type Runtime, systemRuntime, withTimeout } from '@oncue/runtime'
 import pg from 'pg'
 import type { NativeResult } from '../portable/sql.ts'
@@ -155,12 +155,26 @@ export class PostgresClient {
     return withTimeout(ending, CLOSING_MS, cut, this.runtime)
   }
 
-  #retried<T>(attempt: () => Promise<T>, isSafe?: (error: OncueError) => boolean): Promise<T> {
-    return withRetries(attempt, toOncueError, isSafe, this.runtime, this.#signal)
+  #retried<T>(attempt: () => Promise<T>, isSafe: (error: OncueError) => boolean = () => true): Promise<T> {
+    const mayRepeat = (error: OncueError) => !(USED_UP in error) && isSafe(error)
+    return withRetries(attempt, toOncueError, mayRepeat, this.runtime, this.#signal)
+  }
+
+  /** A caller's pool may have no timeout, and its connections may all be in transactions that wait for this call. */
+  #connect(): Promise<pg.PoolClient> {
+    const connecting = this.pool.connect()
+    if (this.#isOurs) return connecting
+    const giveUp = () => {
+      connecting.then((client) => client.release(), ignore)
+      throw Object.assign(new OncueError('DATABASE_BUSY', USED_UP_MESSAGE, { hint: USED_UP_HINT }), {
+        [USED_UP]: true,
+      })
+    }
+    return withTimeout(connecting, CONNECT_TIMEOUT_MS, giveUp, this.runtime)
   }
 
   async #run<T>(use: (client: pg.PoolClient) => Promise<T>): Promise<T> {
-    const client = await this.pool.connect().catch((error) => {
+    const client = await this.#connect().catch((error) => {
       this.lost()
       throw Object.assign(toOncueError(error), { [NOT_SENT]: true })
     })
@@ -224,6 +238,12 @@ export class PostgresClient {
     return { ...query, ...(isNamed && { name: this.rename(name) }), text: this.rename(text) }
   }
 }
+
+/** Marks the error of a call that waited in vain for a connection of its caller's pool. */
+const USED_UP = Symbol('no connection became free')
+const USED_UP_MESSAGE = `No connection of the pool became free within ${CONNECT_TIMEOUT_MS / 1_000} s`
+const USED_UP_HINT =
+  'Inside a transaction pass it, { tx }, instead of waiting for another connection; otherwise use a larger pool.'
 
 /** How long a statement may run on after the store is closed. On a half-open connection it would never end. */
 const CLOSING_MS = 5_000
