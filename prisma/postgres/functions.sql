@@ -1228,6 +1228,9 @@ begin
   elsif coalesce(v_run_at <= v_now + interval '1 second', coalesce(v_delay, 0) = 0) then
     -- Idle workers are notified at the commit.
     perform pg_notify('oncue', v_queue);
+  else
+    -- A worker that rests needs to know when the job is due.
+    perform pg_notify('oncue', ':later');
   end if;
   return v_made.job_id;
 end $$;
@@ -2491,6 +2494,8 @@ declare
   v_may_die_at constant timestamptz := greatest(
     pg_postmaster_start_time() + p_settle_ms * interval '1 millisecond',
     clock_timestamp() + p_grace_ms * interval '1 millisecond');
+  -- Beats of this moment may be later than the time of this statement.
+  v_soon constant timestamptz := v_now + interval '10 seconds';
   v_patience interval;
   v_dead uuid;
   v_ids uuid[];
@@ -2520,7 +2525,8 @@ begin
     into v_patience from oncue.workers w where w.presence is not null;
   for v_dead in
     select w.id from oncue.workers w
-    where w.missing_since is not null and greatest(w.missing_since, w.last_beat) <= v_now - v_patience
+    where w.missing_since is not null
+      and greatest(w.missing_since, case when w.last_beat < v_soon then w.last_beat end) <= v_now - v_patience
       and w.id is distinct from p_worker and clock_timestamp() >= v_may_die_at
     for update skip locked
   loop
@@ -2532,7 +2538,7 @@ begin
     -- A worker with skipped rows is written again next time, with the runs that are freed then.
     insert into oncue.worker_ends as e
       (id, host, pid, queues, concurrency, version, started_at, last_beat, ended_at, how, released, failed, runs)
-    select w.id, w.host, w.pid, w.queues, w.concurrency, w.version, w.started_at, w.last_beat, v_now, 'lost',
+    select w.id, w.host, w.pid, w.queues, w.concurrency, w.version, w.started_at, least(w.last_beat, v_now), v_now, 'lost',
       released, failed, (
         select coalesce(json_agg(json_build_object(
           'id', f.id, 'queue', f.queue, 'topic', f.topic, 'run', f.run, 'outcome', f.outcome)), '[]')
@@ -2560,7 +2566,7 @@ begin
 
   return query
   select null::uuid, null::integer, null::integer, case when count(*) > 0 then ceil(1000 * extract(epoch from greatest(
-      min(greatest(w.missing_since, w.last_beat)) + v_patience - v_now,
+      min(greatest(w.missing_since, case when w.last_beat < v_soon then w.last_beat end)) + v_patience - v_now,
       v_may_die_at - clock_timestamp(),
       interval '100 milliseconds')))::integer end, oncue.is_untended()
   from oncue.workers w where w.missing_since is not null and w.id is distinct from p_worker;
@@ -2568,7 +2574,7 @@ begin
   update oncue.workers w set last_beat = v_now
     where w.id = any (array(
       select b.id from oncue.workers b
-      where b.id = p_worker and b.last_beat <= v_now - interval '5 seconds' for no key update skip locked));
+      where b.id = p_worker and (b.last_beat <= v_now - interval '5 seconds' or b.last_beat >= v_soon) for no key update skip locked));
   -- Not right after an outage: the others may have been as silent as the caller.
   if clock_timestamp() >= v_may_die_at then
     with gone as (

@@ -69,6 +69,8 @@ export interface Store {
   readonly channels: ChannelStore
   readonly gauges: GaugeStore
   readonly durable: DurableStore
+  /** For workers that rest. Null where only polls find jobs: on SQLite, and behind a transaction pooler. */
+  readonly rest: RestStore | null
 
   // --- work: the hot path
 
@@ -288,6 +290,28 @@ export type {
   WorkerInfo,
   WorkerRow,
   WorkerRun,
+}
+
+/**
+ * What a worker needs to send nothing for minutes, so that a database may sleep. Wake-ups reach it then, unless the server
+ * closes the connection.
+ */
+export interface RestStore {
+  /**
+   * Calls `hear` for every wake-up, of whatever queue, also for jobs that are due later; with null when some may have been
+   * missed.
+   */
+  onAnyWake(hear: (name: string | null) => void): Promise<Subscription>
+  /** Whether no job runs anywhere, and a wake-up that was sent now has arrived. */
+  isPossible(): Promise<boolean>
+  /** Until this long from now the worker counts as seen, without heartbeats. */
+  announceSilence(worker: string, ms: number): Promise<void>
+  /** From now on the store sends nothing by itself: no pings, and no attempts to reconnect. */
+  pause(): void
+  /** Ends that. Resolves when the presence of its workers is back, or could not be had. */
+  resume(): Promise<void>
+  /** Ends the rest of all workers: jobs run again. */
+  rouse(): void
 }
 
 /** The job that an enqueue led to: a new one, an existing one, or an existing one that got the new payload. */

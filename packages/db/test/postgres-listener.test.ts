@@ -236,8 +236,20 @@ describe('an enqueue', () => {
     expect(new Set(others)).toEqual(new Set(['after']))
   })
 
-  it('of a delayed job notifies no worker', async () => {
-    expect(await notifyingOf((store) => store.enqueue([aJob({ delay: 60_000 })]))).toEqual([])
+  it('of a delayed job wakes no worker that polls, and notifies those at rest after its commit', async () => {
+    let wakes = 0
+    const delayed = async (store: Store) => {
+      await store.onWake(['default'], () => {
+        wakes += 1
+      })
+      const heard = new Gate<string | null>()
+      await store.rest?.onAnyWake((name) => heard.open(name))
+      wakes = 0
+      await store.enqueue([aJob({ delay: 60_000 })])
+      expect(await heard.opened).toBe(':later')
+    }
+    expect(await notifyingOf(delayed)).toEqual(['after'])
+    expect(wakes).toBe(0)
   })
 })
 

@@ -127,6 +127,9 @@ begin
   elsif coalesce(v_run_at <= v_now + interval '1 second', coalesce(v_delay, 0) = 0) then
     -- Idle workers are notified at the commit.
     perform pg_notify('oncue', v_queue);
+  else
+    -- A worker that rests needs to know when the job is due.
+    perform pg_notify('oncue', ':later');
   end if;
   return v_made.job_id;
 end $$;

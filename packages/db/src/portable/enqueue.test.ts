@@ -1,6 +1,6 @@
 import { newJobId, prepareJob } from '@oncue/core'
 import { expect, test } from 'vitest'
-import { dueQueues, inOrder } from './enqueue.ts'
+import { dueQueues, inOrder, wakeNames } from './enqueue.ts'
 
 const node = (id: string, ...after: string[]) => ({ id, after })
 const idsOf = (nodes: readonly { id: string }[]) => nodes.map(({ id }) => id)
@@ -49,4 +49,10 @@ test('jobs that are delayed or blocked wake no worker', () => {
     job('blocked', { after: [newJobId()] }),
   ]
   expect(dueQueues(jobs, NOW)).toEqual([])
+})
+
+test('delayed jobs are announced to workers that rest, blocked ones by the end of their parents', () => {
+  const later = [job('a', { delay: 1 }), job('b', { runAt: new Date(NOW + 60_000) })]
+  expect(wakeNames([job('now'), ...later], NOW)).toEqual(['now', ':later'])
+  expect(wakeNames([job('now'), job('blocked', { after: [newJobId()], delay: 1 })], NOW)).toEqual(['now'])
 })

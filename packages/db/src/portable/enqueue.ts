@@ -130,12 +130,22 @@ const SKEW_MS = 1_000
 
 /** The queues in which these jobs can be claimed now: delayed and blocked jobs wake no worker. */
 export function dueQueues(jobs: readonly NewJob[], nowMs: number): string[] {
-  const queues = new Set<string>()
-  for (const { queue, after, runAt, delayMs } of jobs) {
-    const waitMs = runAt ? runAt.getTime() - nowMs : delayMs
-    if (after.length === 0 && waitMs <= (runAt ? SKEW_MS : 0)) queues.add(queue)
-  }
-  return [...queues]
+  const due = jobs.filter((job) => job.after.length === 0 && isDue(job, nowMs))
+  return [...new Set(due.map(({ queue }) => queue))]
+}
+
+function isDue({ runAt, delayMs }: NewJob, nowMs: number): boolean {
+  return runAt ? runAt.getTime() - nowMs <= SKEW_MS : delayMs <= 0
+}
+
+/** Announces jobs that are due later, under a name that no queue can have: only workers that rest hear it. */
+const LATER = ':later'
+
+/** What an enqueue announces on Postgres: the queues with due jobs, and that there are jobs that are due later. */
+export function wakeNames(jobs: readonly NewJob[], nowMs: number): string[] {
+  // The end of its last parent announces a blocked job.
+  const hasLater = jobs.some((job) => job.after.length === 0 && !isDue(job, nowMs))
+  return [...dueQueues(jobs, nowMs), ...(hasLater ? [LATER] : [])]
 }
 
 /** Above this size a payload or result is stored once, in its own table, and never written again. */

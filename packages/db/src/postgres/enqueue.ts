@@ -2,12 +2,12 @@ import type { JobId, NewJob } from '@oncue/core'
 import type { Runtime } from '@oncue/runtime'
 import {
   assertNoCycle,
-  dueQueues,
   flowRows,
   inOrder,
   isKeyed,
   isPlain,
   outcomesOf,
+  wakeNames,
   withoutKnown,
 } from '../portable/enqueue.ts'
 import { driveIn, type Step, type Steps, type Transaction } from '../queue/transaction.ts'
@@ -144,14 +144,14 @@ export function toCallersError(error: unknown): unknown {
   return ours.code === 'UNIQUE_KEY_LIVE' || ours.code === 'UNKNOWN_PARENT' ? ours : error
 }
 
-/** One NOTIFY for all queues, in the same transaction: workers wake up at its commit. */
+/** One NOTIFY for all names, in the same transaction: workers wake up at its commit. */
 export function* enqueueAndWake(
   jobs: readonly NewJob[],
   now: Date | null,
   runtime: Runtime,
 ): Steps<EnqueueOutcome[]> {
   const outcomes = yield* enqueueSteps(jobs, now)
-  for (const statement of wakeStatements(dueQueues(jobs, runtime.now()))) yield write(statement)
+  for (const statement of wakeStatements(wakeNames(jobs, runtime.now()))) yield write(statement)
   return outcomes
 }
 

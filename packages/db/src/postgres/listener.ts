@@ -10,7 +10,7 @@ import { CONNECT_TIMEOUT_MS, isPooled, serverOf } from './session.ts'
 export type Channel = 'oncue' | 'oncue.events' | 'oncue.signals'
 
 /** Null: notifications may have been missed. */
-type Hear = (payload: string | null) => void
+export type Hear = (payload: string | null) => void
 type Hearer = { readonly hear: Hear }
 type Connection = {
   readonly client: pg.Client
@@ -24,6 +24,11 @@ type Connection = {
 const PING_MS = 10_000
 const RECONNECT = { firstMs: 25, maxMs: 1_000 }
 const GOODBYE_MS = 500
+/** The first words of a notification that a listener sends to itself; no queue can have this name. */
+const PROBE = ':probe '
+const PROBE_MS = 5_000
+/** The kernel checks a silent connection after this long, which also keeps it open in routers. */
+export const KEEP_ALIVE_MS = 30_000
 
 type ListenerOptions = {
   readonly connectionString: string
@@ -55,6 +60,7 @@ export class PostgresListener {
   #retry: Timer | undefined
   #ping: Timer | undefined
   #attempt = 0
+  readonly #probes = new Map<string, () => void>()
   #pooled: boolean | undefined
   #closed = false
 
@@ -92,6 +98,22 @@ export class PostgresListener {
   /** Checks at once, and not only at the next ping, whether the connection still works. */
   check(): void {
     if (this.#connection && !this.#connecting) void this.#check(this.#connection)
+  }
+
+  /**
+   * Whether notifications arrive: `send` notifies the queues of this name, and this connection must hear it. It shows that both
+   * talk to the same server, too.
+   */
+  async hearsItself(send: (name: string) => Promise<unknown>): Promise<boolean> {
+    if (!this.#connection?.channels.has('oncue') || this.#connecting) return false
+    const name = `${PROBE}${this.#runtime.uuid()}`
+    const heard = new Promise<boolean>((resolve) => this.#probes.set(name, () => resolve(true)))
+    try {
+      await send(name)
+      return await withTimeout(heard, PROBE_MS, () => false, this.#runtime)
+    } finally {
+      this.#probes.delete(name)
+    }
   }
 
   async close(): Promise<void> {
@@ -133,12 +155,14 @@ export class PostgresListener {
       application_name: 'oncue listener',
       stream: () => socket,
       keepAlive: true,
+      keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
       connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
       query_timeout: this.#pingMs,
     })
     client.on('error', () => {})
     client.on('notification', ({ channel: name, payload = '' }) => {
-      for (const channel of CHANNELS) if (this.#nameOf(channel) === name) this.#tell(channel, payload)
+      if (payload.startsWith(PROBE)) this.#probes.get(payload)?.()
+      else for (const channel of CHANNELS) if (this.#nameOf(channel) === name) this.#tell(channel, payload)
     })
     const connection: Connection = {
       client,

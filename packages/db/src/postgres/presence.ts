@@ -1,6 +1,7 @@
 import { Loop, type Runtime } from '@oncue/runtime'
 import type pg from 'pg'
 import type { Presence, WorkerInfo } from '../store.ts'
+import { KEEP_ALIVE_MS } from './listener.ts'
 import { CONNECT_TIMEOUT_MS, cancelStatement, isPooled, prepareSession, serverOf } from './session.ts'
 import type { Query } from './sql.ts'
 
@@ -20,8 +21,12 @@ type Options = {
   readonly onLost: () => void
 }
 
-/** A worker's presence, and a way to check at once whether it still holds. */
-export type PostgresPresence = Presence & { check(): void }
+export type PostgresPresence = Presence & {
+  /** Checks at once whether it still holds. */
+  check(): void
+  /** Resolves when a connection that is known to be lost was replaced, or could not be. */
+  restore(): Promise<void>
+}
 
 /**
  * A connection of its own that holds an advisory lock for as long as the process lives. Postgres
@@ -32,22 +37,32 @@ export async function attend(options: Options, leave: () => Promise<void>): Prom
   const { runtime } = options
   let left = false
   let connection: pg.Client | undefined
+  let connecting: Promise<boolean> | undefined
   const reconnecting = new Loop({
     what: 'reconnecting presence',
     runtime,
     backoff: RECONNECT,
     keepsAlive: true,
     async work() {
-      if (!connection && !left) await connect(false)
+      await restore()
       return Number.POSITIVE_INFINITY
     },
   })
+
+  async function restore(): Promise<void> {
+    if (connection || left) return
+    connecting ??= connect(false).finally(() => {
+      connecting = undefined
+    })
+    await connecting
+  }
 
   async function connect(isFirst: boolean): Promise<boolean> {
     const client = new options.Client({
       connectionString: options.connectionString,
       application_name: `oncue presence ${options.worker.id}`,
       keepAlive: true,
+      keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
       connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
       query_timeout: PING_MS,
     })
@@ -79,9 +94,12 @@ export async function attend(options: Options, leave: () => Promise<void>): Prom
     client.once('end', () => {
       connection = undefined
       options.onLost()
-      if (left) return
-      reconnecting.start()
-      reconnecting.wake()
+      // By the runtime: a store that is paused must not wake a database that went to sleep.
+      runtime.after(0, () => {
+        if (left) return
+        reconnecting.start()
+        reconnecting.wake()
+      })
     })
     return true
   }
@@ -100,6 +118,7 @@ export async function attend(options: Options, leave: () => Promise<void>): Prom
   return {
     visible,
     check,
+    restore: () => restore().catch(() => {}),
     async leave() {
       if (left) return
       left = true

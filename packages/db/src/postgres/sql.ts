@@ -531,6 +531,22 @@ on conflict (id) do update set presence = excluded.presence, missing_since = nul
   }
 }
 
+/** Whether a job runs anywhere. Sends a notification, too. A scan: for workers that have been idle for a while. */
+export function probe(name: string): Query {
+  return {
+    text: `select exists (select from oncue.jobs where status = 'processing'), pg_notify('oncue', $1)::text`,
+    values: [name],
+  }
+}
+
+/** No heartbeats for so long: until then the worker counts as seen. */
+export function silent(workerId: string, ms: number, now: Date | null): Query {
+  return {
+    text: `update oncue.workers set last_beat = coalesce($1::timestamptz, oncue.clock()) + $3 * interval '1 millisecond' where id = $2`,
+    values: [now, workerId, ms],
+  }
+}
+
 export function now(now: Date | null): Query {
   return { ...WORK, text: 'select coalesce($1::timestamptz, oncue.clock())', values: [now] }
 }
@@ -546,9 +562,8 @@ export function leave(workerId: string, now: Date | null): Query {
     text: `with gone as (delete from oncue.workers where id = $1 returning *)
 insert into oncue.worker_ends
   (id, host, pid, queues, concurrency, version, started_at, last_beat, ended_at, how, released, failed, runs)
-select id, host, pid, queues, concurrency, version, started_at, last_beat,
-  coalesce($2::timestamptz, oncue.clock()), 'stopped', 0, 0, '[]'
-from gone
+select id, host, pid, queues, concurrency, version, started_at, least(last_beat, c.now), c.now, 'stopped', 0, 0, '[]'
+from gone, (select coalesce($2::timestamptz, oncue.clock()) as now) as c
 on conflict (id) do update set ended_at = excluded.ended_at, last_beat = excluded.last_beat, how = excluded.how`,
     values: [workerId, now],
   }

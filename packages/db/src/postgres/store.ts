@@ -1,11 +1,11 @@
 import type { JobId, NewJob } from '@oncue/core'
-import { type Runtime, systemRuntime } from '@oncue/runtime'
+import { type PausableRuntime, pausable, type Runtime, systemRuntime } from '@oncue/runtime'
 import { type Capabilities, POSTGRES } from '../capabilities.ts'
 import type { OpenOptions } from '../open.ts'
 import type { Acted, ActionBatch, PayloadOutcome, RerunOutcome } from '../portable/actions.ts'
 import { type Access, BaseStore } from '../portable/base-store.ts'
 import type { FencedAction } from '../portable/bulk-operations.ts'
-import { dueQueues, idsOf } from '../portable/enqueue.ts'
+import { dueQueues, idsOf, wakeNames } from '../portable/enqueue.ts'
 import { encodeUpdates } from '../portable/events/event.ts'
 import { SqlEventStore } from '../portable/events/store.ts'
 import type { DurableStore } from '../portable/outcomes.ts'
@@ -27,6 +27,7 @@ import type {
   Rerun,
   Rescue,
   Rescued,
+  RestStore,
   RunRef,
   RunUpdate,
   Settled,
@@ -71,6 +72,8 @@ const MOST_GONE_MS = 20_000
 const SETTLE_MS = 5_000
 /** How often a worker or an API records that it uses the functions of its build. */
 const SEEN_EVERY_MS = 3_600_000
+/** Ends the rest of all workers; no queue can have this name. */
+const AWAKE = ':awake'
 
 export class PostgresStore extends BaseStore implements Store {
   readonly dialect = 'postgres'
@@ -80,6 +83,8 @@ export class PostgresStore extends BaseStore implements Store {
   protected readonly access: Access
   readonly #options: PostgresOptions
   readonly #runtime: Runtime
+  /** Of what this store sends by itself. */
+  readonly #ownRuntime: PausableRuntime
   readonly #client: PostgresClient
   readonly #listener: PostgresListener
   readonly #notifiers: { readonly queues: PostgresNotifier; readonly events: PostgresNotifier }
@@ -118,11 +123,41 @@ export class PostgresStore extends BaseStore implements Store {
     return this.#capabilities
   }
 
+  get rest(): RestStore | null {
+    return this.#capabilities.sessions ? this.#rest : null
+  }
+
+  readonly #rest: RestStore = {
+    onAnyWake: async (hear) => {
+      const wakes = await this.#listener.subscribe('oncue', hear)
+      const signals = await this.#listener.subscribe('oncue.signals', hear)
+      return together(wakes, signals)
+    },
+    isPossible: async () => {
+      let isBusy = true
+      const hears = await this.#listener.hearsItself(async (name) => {
+        isBusy = (await this.#client.query(sql.probe(name)))[0]?.[0] === true
+      })
+      return hears && !isBusy
+    },
+    pause: () => this.#ownRuntime.pause(),
+    resume: async () => {
+      this.#ownRuntime.resume()
+      await Promise.all([...this.#presences].map((presence) => presence.restore()))
+    },
+    announceSilence: async (worker, ms) => {
+      assertWorkerId(worker)
+      await this.#client.query(sql.silent(worker, ms, this.#now()))
+    },
+    rouse: () => this.wake([AWAKE]),
+  }
+
   constructor(options: PostgresOptions) {
     super()
     this.#options = options
     const runtime = options.runtime ?? systemRuntime
     this.#runtime = runtime
+    this.#ownRuntime = pausable(runtime)
     const client = new PostgresClient(options.url, options.poolSize, runtime, this.schema, options.signal)
     this.#client = client
     const access = postgresSql(
@@ -136,7 +171,7 @@ export class PostgresStore extends BaseStore implements Store {
       pool: client.pool,
       Client: client.Client,
       schema: this.schema,
-      runtime,
+      runtime: this.#ownRuntime,
     })
     // In a failover all connections stay with a server that is no longer the primary.
     client.onReadOnly = () => {
@@ -183,7 +218,7 @@ export class PostgresStore extends BaseStore implements Store {
     return this.#loneEnqueues.run(async (isLone) => {
       const announced = isLone && canAnnounce(jobs) && dueQueues(jobs, this.#runtime.now()).length > 0
       const outcomes = await enqueueAlone(this.#client, jobs, this.#now(), announced)
-      if (!announced) this.wake(dueQueues(jobs, this.#runtime.now()))
+      if (!announced) this.wake(wakeNames(jobs, this.#runtime.now()))
       return outcomes
     })
   }
@@ -274,7 +309,7 @@ export class PostgresStore extends BaseStore implements Store {
         worker,
         pool: this.#client.pool,
         Client: this.#client.Client,
-        runtime: this.#runtime,
+        runtime: this.#ownRuntime,
         onLost: () => this.#client.lost(),
         row: (key) => {
           const { text, values } = sql.attend(worker, key, this.#now())
@@ -333,11 +368,7 @@ export class PostgresStore extends BaseStore implements Store {
     this.assertOpen()
     const wakes = await this.#listener.onWake(queues, wake)
     const signals = await this.#listener.subscribe('oncue.signals', () => this.#deliver())
-    return {
-      close: async () => {
-        await Promise.all([wakes.close(), signals.close()])
-      },
-    }
+    return together(wakes, signals)
   }
 
   protected async runAction(batch: ActionBatch): Promise<Acted[]> {
@@ -409,6 +440,8 @@ export class PostgresStore extends BaseStore implements Store {
     await this.events.close()
     await this.#delivering
     for (const presence of this.#presences) await presence.leave().catch(() => {})
+    // Closing takes at most as long as its timers allow.
+    this.#ownRuntime.resume()
     await Promise.all([
       this.#notifiers.queues.close(),
       this.#notifiers.events.close(),
@@ -419,6 +452,14 @@ export class PostgresStore extends BaseStore implements Store {
 
   #now(): Date | null {
     return this.#options.clock?.() ?? null
+  }
+}
+
+function together(...subscriptions: readonly Subscription[]): Subscription {
+  return {
+    close: async () => {
+      await Promise.all(subscriptions.map((subscription) => subscription.close()))
+    },
   }
 }
 

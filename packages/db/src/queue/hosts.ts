@@ -1,7 +1,7 @@
 import { isOncueError, type JobId, type NewJob, OncueError } from '@oncue/core'
 import type { Runtime } from '@oncue/runtime'
 import type { Pool } from 'pg'
-import { dueQueues, idsOf } from '../portable/enqueue.ts'
+import { idsOf, wakeNames } from '../portable/enqueue.ts'
 import type { NewSignal } from '../portable/outcomes.ts'
 import { signalSteps as postgresSignal, signalAlone, signalIn } from '../postgres/durable.ts'
 import { enqueueAlone, enqueueAndWake, enqueueIn, toCallersError } from '../postgres/enqueue.ts'
@@ -153,7 +153,7 @@ function onPool(pool: PoolHost, schema: string, runtime: Runtime): Home {
       opening ??= open()
       const { client, notifier } = await opening
       const outcomes = await enqueueAlone(client, jobs, null)
-      notifier.notify(dueQueues(jobs, runtime.now()))
+      notifier.notify(wakeNames(jobs, runtime.now()))
       return idsOf(outcomes)
     },
     within: (tx, jobs) => enqueueIn(tx, jobs, null, runtime, rename).then(idsOf),

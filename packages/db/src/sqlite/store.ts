@@ -87,6 +87,7 @@ function connect({ driver, file, schema, synchronous = 'FULL' }: SqliteOptions):
 
 export class SqliteStore extends BaseStore implements Store {
   readonly dialect = 'sqlite'
+  readonly rest = null
   readonly capabilities = SQLITE
   readonly events: SqlEventStore
   readonly schedules: ScheduleStore

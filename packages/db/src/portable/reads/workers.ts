@@ -7,7 +7,10 @@ import { type Level, levelsOf, walkLevel } from './ready.ts'
 /** How many ended workers are kept, and listed. */
 const MAX_ENDED = 1_000
 
-const INFO = raw('w.id, w.host, w.pid, w.queues, w.concurrency, w.version, w.started_at, w.last_beat')
+const INFO = raw('w.id, w.host, w.pid, w.queues, w.concurrency, w.version, w.started_at')
+/** A worker that rests has a beat in the future: it counts as seen now. */
+const lastBeat = ({ clock }: Sql) =>
+  q`case when w.last_beat > ${clock()} then ${clock()} else w.last_beat end as last_beat`
 const KINDS = { queues: 'json', started_at: 'time', last_beat: 'time', missing_since: 'time' } as const
 
 /** Who is here, those that came first first, and how much each of them runs. Then those that ended, the last first. */
@@ -18,7 +21,7 @@ export async function workers(
   const [living, gone] = await Promise.all([
     readAll<WorkerRow>(
       sql,
-      q`select ${INFO}, w.missing_since, coalesce(r.running, 0) as running
+      q`select ${INFO}, ${lastBeat(sql)}, w.missing_since, coalesce(r.running, 0) as running
       from {workers} w
       left join (select locked_by, count(*) as running from {jobs} where status = 'processing' group by locked_by) r
         on r.locked_by = w.id
@@ -44,7 +47,7 @@ async function endedWorkers(sql: Sql, id?: string): Promise<Ended[]> {
   const which = id === undefined ? q`w.id not in (select id from {workers})` : q`w.id = ${id}`
   const rows = await readAll<EndedRow>(
     sql,
-    q`select ${INFO}, w.ended_at, w.how, w.released, w.failed, ${raw(id === undefined ? 'null' : 'w.runs')} as runs
+    q`select ${INFO}, w.last_beat, w.ended_at, w.how, w.released, w.failed, ${raw(id === undefined ? 'null' : 'w.runs')} as runs
     from {worker_ends} w where ${which} order by w.ended_at desc, w.id desc limit ${MAX_ENDED}`,
     { ...KINDS, ended_at: 'time', runs: 'json' },
   )
@@ -73,7 +76,7 @@ export async function worker(sql: Sql, id: string): Promise<WorkerDetails | null
   if (!isUuid(id)) return null
   const [live] = await readAll<LiveRow>(
     sql,
-    q`select ${INFO}, w.missing_since, a.service, a.schemas
+    q`select ${INFO}, ${lastBeat(sql)}, w.missing_since, a.service, a.schemas
     from {workers} w left join {announcements} a on a.worker = w.id where w.id = ${id}`,
     { ...KINDS, schemas: 'json' },
   )
