@@ -33,6 +33,7 @@ export async function serve(
         queues: worker.queues,
         concurrency: worker.concurrency,
         pollMs: worker.pollMs,
+        maxPollMs: worker.maxPollMs,
         leaseMs: worker.leaseMs,
         graceMs: worker.graceMs,
         retry: worker.retry,

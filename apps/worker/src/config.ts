@@ -5,6 +5,7 @@ import { list, logLevel, readEnvironment, text, whole, wrongSetting } from '@onc
 import { parseDuration } from '@oncue/runtime'
 import { z } from 'zod'
 import { LEAST_CONNECTIONS } from './connections.ts'
+import { DEFAULT_MAX_POLL_MS, LEAST_MAX_POLL_MS } from './poll.ts'
 import { serviceSchema, versionSchema } from './service.ts'
 
 const DURATION = '500ms, 30s, 5m, 2h, 7d, or milliseconds'
@@ -15,6 +16,16 @@ const duration = text.transform((value, context) => {
   if (ms === null) context.addIssue(`must be a duration, such as ${DURATION}`)
   return ms ?? z.NEVER
 })
+
+const poll = text.transform((value, context) => {
+  if (value === undefined) return undefined
+  if (value === 'auto') return 'auto' as const
+  const ms = parseDuration(value)
+  if (ms === null) context.addIssue(`must be a duration, such as ${DURATION}, or auto`)
+  return ms ?? z.NEVER
+})
+
+const maxPoll = duration.refine((ms) => ms === undefined || ms >= LEAST_MAX_POLL_MS, 'must be at least 1m')
 
 const retention = text.transform((value, context) => {
   if (value === undefined) return undefined
@@ -33,7 +44,9 @@ const schema = z.object({
   ONCUE_QUEUES: list,
   ONCUE_CONCURRENCY: whole(1, 1_000),
   ONCUE_CONNECTIONS: whole(LEAST_CONNECTIONS, 1_000),
-  ONCUE_POLL_INTERVAL: duration,
+  ONCUE_POLL: poll,
+  ONCUE_POLL_INTERVAL: poll,
+  ONCUE_POLL_MAX: maxPoll,
   ONCUE_LEASE: duration,
   ONCUE_GRACE: duration,
   ONCUE_RETRY_STRATEGY: text,
@@ -68,7 +81,9 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env, cwd = process.c
     concurrency: values.ONCUE_CONCURRENCY ?? DEFAULTS.concurrency,
     /** Postgres: the most connections that the worker may hold. */
     connections: values.ONCUE_CONNECTIONS,
-    pollMs: values.ONCUE_POLL_INTERVAL ?? DEFAULTS.pollMs,
+    pollMs: values.ONCUE_POLL ?? values.ONCUE_POLL_INTERVAL ?? DEFAULTS.pollMs,
+    /** With a poll of auto: the longest time without a poll. */
+    maxPollMs: values.ONCUE_POLL_MAX ?? DEFAULT_MAX_POLL_MS,
     leaseMs: values.ONCUE_LEASE ?? DEFAULTS.leaseMs,
     graceMs: values.ONCUE_GRACE ?? 30_000,
     /** Retry policy for jobs without one of their own. */

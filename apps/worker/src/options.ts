@@ -18,6 +18,7 @@ import { createLogger } from '@oncue/logger'
 import { type Logger, type Runtime, systemRuntime } from '@oncue/runtime'
 import { z } from 'zod'
 import type { MaintenanceOptions } from './maintenance/maintenance.ts'
+import { DEFAULT_MAX_POLL_MS, LEAST_MAX_POLL_MS } from './poll.ts'
 import type { Middleware } from './run/middleware.ts'
 import { defaultService, serviceSchema, versionSchema } from './service.ts'
 import { VERSION } from './version.ts'
@@ -50,8 +51,13 @@ export interface WorkerOptions {
   readonly queues?: readonly string[] | undefined
   /** How many jobs run at once, 1 to 1,000. Default: 10. */
   readonly concurrency?: number | undefined
-  /** Milliseconds between polls for jobs whose notification was lost, from 10. Default: 1,000. */
-  readonly pollMs?: number | undefined
+  /**
+   * Milliseconds between polls for jobs whose notification was lost, from 10. Default: 1,000. 'auto', on Postgres: while no
+   * job runs and none is due soon, nothing at all is sent for up to `maxPollMs`, so that the database may sleep.
+   */
+  readonly pollMs?: number | 'auto' | undefined
+  /** With `pollMs: 'auto'`: milliseconds after which an idle worker polls at the latest, from 60,000. Default: 900,000. */
+  readonly maxPollMs?: number | undefined
   /** Milliseconds that a run owns its job without a heartbeat, from 100. Default: 30,000. */
   readonly leaseMs?: number | undefined
   /** Milliseconds that `stop()` waits for running jobs. Default: 30,000. */
@@ -92,6 +98,8 @@ export interface Settings {
   readonly queues: readonly string[]
   readonly concurrency: number
   readonly pollMs: number
+  /** Null: it never rests. */
+  readonly maxPollMs: number | null
   readonly leaseMs: number
   readonly graceMs: number
   readonly abandonMs: number
@@ -119,7 +127,11 @@ const checkedSchema = z.object({
     .max(1_000)
     .describe('a whole number from 1 to 1000')
     .default(DEFAULTS.concurrency),
-  pollMs: duration(10).default(DEFAULTS.pollMs),
+  pollMs: z
+    .union([z.literal('auto'), duration(10)])
+    .describe(`'auto', or whole milliseconds, from 10 to ${DAY_MS}`)
+    .default(DEFAULTS.pollMs),
+  maxPollMs: duration(LEAST_MAX_POLL_MS).default(DEFAULT_MAX_POLL_MS),
   leaseMs: duration(100).default(DEFAULTS.leaseMs),
   graceMs: duration(0).default(30_000),
   abandonMs: duration(0).default(5_000),
@@ -130,7 +142,7 @@ const checkedSchema = z.object({
 export function toSettings(options: WorkerOptions): Settings {
   const parsed = checkedSchema.safeParse(options)
   if (!parsed.success) throw toInputError(parsed.error, 'options', options)
-  const { retry: retryOptions, ...numbers } = parsed.data
+  const { retry: retryOptions, pollMs, maxPollMs, ...numbers } = parsed.data
   const { store, workers, modules = [], use = [], onSettled, onFailed, maintenance = {} } = options
   const { runtime = systemRuntime } = options
   const log = options.log ?? createLogger({ level: 'warn' })
@@ -140,6 +152,8 @@ export function toSettings(options: WorkerOptions): Settings {
   const retry = toPolicy(retryOptions)
   return {
     ...numbers,
+    pollMs: pollMs === 'auto' ? DEFAULTS.pollMs : pollMs,
+    maxPollMs: pollMs === 'auto' ? maxPollMs : null,
     store,
     registry,
     modules,

@@ -1,8 +1,14 @@
 import { hostname } from 'node:os'
 import { OncueError } from '@oncue/core'
 import { assertSameDatabase, type Subscription, type TopicAnnouncement } from '@oncue/db'
-import { type Logger, type Service, withTimeout } from '@oncue/runtime'
-import { Dispatcher, MOST_UNSETTLED, type WorkerStats } from './dispatch/dispatcher.ts'
+import { type Logger, type PausableRuntime, pausable, type Service, withTimeout } from '@oncue/runtime'
+import {
+  Dispatcher,
+  type DispatcherOptions,
+  MOST_UNSETTLED,
+  type WorkerStats,
+} from './dispatch/dispatcher.ts'
+import type { RestOptions } from './dispatch/rest.ts'
 import { createLease, type Lease, policiesOf } from './lease/lease.ts'
 import { LeaseLedger, type LedgerPosition } from './lease/ledger.ts'
 import { type OwnedRun, OwnedRuns } from './lease/owned-runs.ts'
@@ -59,7 +65,9 @@ export class WorkerService implements RunningWorker {
   readonly #dispatcher: Dispatcher
   /** What runs beside the jobs, and can stop at any time. */
   readonly #background: readonly Service[]
+  readonly #backgroundRuntime: PausableRuntime
   #subscribing: Promise<Subscription> | undefined
+  #restSubscription: Subscription | undefined
   #starting: Promise<void> | undefined
   #hasStarted = false
   #stopping: Promise<void> | undefined
@@ -73,6 +81,7 @@ export class WorkerService implements RunningWorker {
     const id = runtime.uuid()
     const log = settings.log.child({ worker: id })
     const shared = { store, worker: id, log, runtime }
+    this.#backgroundRuntime = pausable(runtime)
     // Twice what may be unsettled: those, what runs, what is prefetched, and two claims under way.
     const ledger = new LeaseLedger(concurrency + 2 * MOST_UNSETTLED)
     this.id = id
@@ -115,6 +124,7 @@ export class WorkerService implements RunningWorker {
       topics: registry.topics(),
       concurrency,
       pollMs: settings.pollMs,
+      rest: this.#restOptions(shared),
       leaseMs,
       executor: this.#executor,
       runs: this.#runs,
@@ -122,9 +132,10 @@ export class WorkerService implements RunningWorker {
       onSettled: settings.onSettled,
       onFailed: settings.onFailed,
     })
+    const beside = { ...shared, runtime: this.#backgroundRuntime }
     this.#background = [
-      ...(settings.maintenance ? [createMaintenance({ ...settings.maintenance, ...shared })] : []),
-      createClashWatch(shared),
+      ...(settings.maintenance ? [createMaintenance({ ...settings.maintenance, ...beside })] : []),
+      createClashWatch(beside),
     ]
   }
 
@@ -165,6 +176,7 @@ export class WorkerService implements RunningWorker {
     this.#assertStarting()
     this.#subscribing = store.onWake(queues, () => this.#dispatcher.wake())
     await this.#subscribing
+    await this.#listenForRests()
     this.#assertStarting()
     this.#hasStarted = true
     this.#dispatcher.start()
@@ -198,6 +210,40 @@ export class WorkerService implements RunningWorker {
   async #unsubscribe(): Promise<void> {
     const subscription = await this.#subscribing?.catch(() => undefined)
     await subscription?.close()
+    await this.#restSubscription?.close()
+  }
+
+  #restOptions(shared: Pick<RestOptions, 'worker' | 'log' | 'runtime'>): DispatcherOptions['rest'] {
+    const { store, maxPollMs, leaseMs, maintenance } = this.#settings
+    const { rest } = store
+    if (maxPollMs === null || rest === null) return undefined
+    return {
+      ...shared,
+      store,
+      rest,
+      maxMs: maxPollMs,
+      leaseMs,
+      ticks: maintenance !== false,
+      pause: () => {
+        this.#backgroundRuntime.pause()
+        rest.pause()
+        this.#lease.rest()
+      },
+      resume: async () => {
+        this.#backgroundRuntime.resume()
+        await Promise.all([rest.resume(), this.#lease.resume()])
+      },
+    }
+  }
+
+  async #listenForRests(): Promise<void> {
+    const { store, maxPollMs } = this.#settings
+    this.#restSubscription = await this.#dispatcher.rest?.listen()
+    if (maxPollMs === null || store.rest || store.dialect === 'sqlite') return
+    this.#log.warn(
+      {},
+      'transaction pooler detected: polling cannot back off, because no wake-up would arrive',
+    )
   }
 
   #assertStarting(): void {

@@ -9,6 +9,7 @@ describe('the environment', () => {
       queues: undefined,
       concurrency: 10,
       pollMs: 1_000,
+      maxPollMs: 900_000,
       graceMs: 30_000,
       retry: undefined,
       maxRetries: undefined,
@@ -26,7 +27,8 @@ describe('the environment', () => {
       ONCUE_IMPORT: './a.ts, ./b.ts',
       ONCUE_QUEUES: 'high, default',
       ONCUE_CONCURRENCY: '5',
-      ONCUE_POLL_INTERVAL: '500ms',
+      ONCUE_POLL: '500ms',
+      ONCUE_POLL_MAX: '30m',
       ONCUE_LEASE: '1m',
       ONCUE_GRACE: '2000',
       ONCUE_RETRY_STRATEGY: 'exponential_jitter',
@@ -47,6 +49,7 @@ describe('the environment', () => {
       queues: ['high', 'default'],
       concurrency: 5,
       pollMs: 500,
+      maxPollMs: 1_800_000,
       leaseMs: 60_000,
       graceMs: 2_000,
       retry: { strategy: 'exponential_jitter', baseDelay: 2_000, minDelay: 1_000, maxDelay: 3_600_000 },
@@ -55,6 +58,12 @@ describe('the environment', () => {
       metricsPort: 9_400,
       logLevel: 'debug',
     })
+  })
+
+  test('polls can be left to the worker, under both names', () => {
+    expect(readConfig({ ONCUE_POLL: 'auto' })).toMatchObject({ pollMs: 'auto', maxPollMs: 900_000 })
+    expect(readConfig({ ONCUE_POLL_INTERVAL: 'auto' })).toMatchObject({ pollMs: 'auto' })
+    expect(readConfig({ ONCUE_POLL: 'auto', ONCUE_POLL_INTERVAL: '2s' })).toMatchObject({ pollMs: 'auto' })
   })
 
   test('an empty variable counts as unset', () => {
@@ -68,7 +77,9 @@ describe('the environment', () => {
     ['ONCUE_CONCURRENCY', 'ten', 'must be a whole number from 1 to 1000'],
     ['ONCUE_CONCURRENCY', '0', 'must be a whole number from 1 to 1000'],
     ['ONCUE_CONNECTIONS', '2', 'must be a whole number from 3 to 1000'],
+    ['ONCUE_POLL', '1 fortnight', 'must be a duration'],
     ['ONCUE_POLL_INTERVAL', '1 fortnight', 'must be a duration'],
+    ['ONCUE_POLL_MAX', '59s', 'must be at least 1m'],
     ['ONCUE_RETRY_MAX', '-1', 'must be a whole number from 0 to 1000'],
     ['ONCUE_RETRY_STRATEGY', 'hope', 'ONCUE_RETRY_STRATEGY'],
     ['ONCUE_RETRY_BASE_DELAY', '31d', 'ONCUE_RETRY_BASE_DELAY'],

@@ -1,7 +1,11 @@
+import { randomUUID } from 'node:crypto'
 import { Worker } from 'node:worker_threads'
 import type { JobContext } from '@oncue/core'
 import { connectPostgres } from '@oncue/db/testing'
+import { systemRuntime } from '@oncue/runtime'
+import { eventually, observeFor } from '@oncue/testing'
 import { describe, expect, it, vi } from 'vitest'
+import { createLease } from '../src/lease/lease.ts'
 import { ENDED, GONE, LeaseLedger, RUNNING, WAITING } from '../src/lease/ledger.ts'
 import { Watchdog } from '../src/lease/watchdog.ts'
 import { describeBoth, describePostgres, Gate, someJobs, TestLog, until } from './harness.ts'
@@ -219,5 +223,50 @@ describePostgres('a lease and other transactions', (bench) => {
     gate.open()
     await until(async () => (await store.get(id))?.status === 'completed')
     expect(await store.get(id)).toMatchObject({ run: 1 })
+  })
+})
+
+describePostgres('a lease thread', (bench) => {
+  it('sends nothing while its worker rests, not even to reconnect, and is present when it has resumed', async () => {
+    const session = await connectPostgres(bench.url)
+    bench.defer(() => session.end())
+    const store = await bench.open()
+    const id = randomUUID()
+    const lease = createLease('thread', {
+      store,
+      worker: { id, host: 'here', pid: 1, queues: ['default'], concurrency: 1, version: '1' },
+      leaseMs: 30_000,
+      abandonMs: 1_000,
+      ledger: new LeaseLedger(1),
+      log: new TestLog(),
+      runtime: systemRuntime,
+      policies: { byTopic: {}, fallback: null },
+      owned: () => [],
+      onLost() {},
+      onCancelled() {},
+      onRescued() {},
+    })
+    bench.defer(() => lease.stop())
+    await lease.start()
+    const sent = async () => {
+      const [[at] = []] =
+        await session.query(`select coalesce(max(query_start), '-infinity')::text from pg_stat_activity
+        where datname = current_database() and application_name like 'oncue%'`)
+      return at
+    }
+    const present = `from pg_stat_activity where application_name = 'oncue presence ${id}'`
+    const first = await sent()
+    await until(async () => (await sent()) !== first)
+    lease.rest()
+    expect(await session.query(`select pg_terminate_backend(pid) ${present}`)).toEqual([[true]])
+    await eventually(async () => {
+      const last = await sent()
+      // A worker that does not rest looks for dead ones every second.
+      await observeFor(1_500, async () => expect(await sent()).toBe(last))
+    })
+    expect(await session.query(`select pid ${present}`)).toEqual([])
+    await lease.resume()
+    expect(await session.query(`select pid ${present}`)).toHaveLength(1)
+    expect(await store.workers()).toMatchObject([{ id, missingSince: null }])
   })
 })

@@ -4,6 +4,7 @@ import type { Command } from 'commander'
 import type { z } from 'zod'
 import { type Config, readConfig } from '../config.ts'
 import { LEAST_CONNECTIONS } from '../connections.ts'
+import { LEAST_MAX_POLL_MS } from '../poll.ts'
 import type { loadModules } from '../run/modules.ts'
 import { serviceSchema, versionSchema } from '../service.ts'
 
@@ -19,7 +20,8 @@ export interface WorkerCommandOptions {
   readonly concurrency?: number
   readonly once?: true
   readonly connections?: number
-  readonly poll?: number
+  readonly poll?: number | 'auto'
+  readonly pollMax?: number
   readonly lease?: number
   readonly grace?: number
   readonly metricsPort?: number
@@ -84,7 +86,19 @@ export function declareWorker(command: Command): Command {
       toWhole(LEAST_CONNECTIONS, 1_000),
     )
     .option('--once', 'run all due jobs, then stop; exit code 3 if a run failed')
-    .option('--poll <time>', 'how often to poll without a wake-up, 1s  [ONCUE_POLL_INTERVAL]', toDuration)
+    .option(
+      '--poll <time>',
+      'how often to poll without a wake-up, 1s; auto: rest while nothing is due, so that Postgres may sleep  [ONCUE_POLL]',
+      (text) => (text === 'auto' ? text : toDuration(text)),
+    )
+    .option(
+      '--poll-max <time>',
+      'with --poll auto: poll at least this often, 15m  [ONCUE_POLL_MAX]',
+      (text) => {
+        const ms = toDuration(text)
+        return ms >= LEAST_MAX_POLL_MS ? ms : refuse('Use a time of at least 1m.')
+      },
+    )
     .option(
       '--lease <time>',
       'how long a run owns its job without a heartbeat, 30s  [ONCUE_LEASE]',

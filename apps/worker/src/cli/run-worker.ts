@@ -85,6 +85,7 @@ export async function runModules(
           queues: options.queues ?? config.queues,
           concurrency: options.concurrency ?? config.concurrency,
           pollMs: options.poll ?? config.pollMs,
+          maxPollMs: options.pollMax ?? config.maxPollMs,
           leaseMs: options.lease ?? config.leaseMs,
           lease: connectionsOf(call).lease,
           graceMs,

@@ -4,6 +4,7 @@ import { backoff, Outage, type Runtime, type Timer } from '@oncue/runtime'
 import type { OwnedRun } from '../lease/owned-runs.ts'
 import { asWritten, reportEnd } from '../observability/report.ts'
 import type { OnFailed } from '../options.ts'
+import { Rest, type RestOptions } from './rest.ts'
 import { type Batch, Settler } from './settler.ts'
 import { Slots, type SlotsOptions } from './slots.ts'
 
@@ -29,6 +30,8 @@ export interface DispatcherOptions extends Omit<SlotsOptions, 'onEnd' | 'onWritt
   readonly queues: readonly string[]
   readonly topics: readonly string[]
   readonly pollMs: number
+  /** Absent: this worker always polls. */
+  readonly rest: Omit<RestOptions, 'onAwake'> | undefined
   /** Hands runs to the lease, before any of them starts. */
   readonly keep: (owned: readonly OwnedRun[]) => void
   /** Called with every end that was written, as it was written. */
@@ -45,6 +48,8 @@ export interface WorkerStats {
   readonly prefetched: number
   /** Ended, and not written yet. */
   readonly unsettled: number
+  /** Nothing is due, and the worker waits for a wake-up without polling. */
+  readonly resting: boolean
   /** Claims sent, and jobs claimed. */
   readonly claims: number
   readonly claimed: number
@@ -67,6 +72,8 @@ export interface WorkerStats {
  */
 export class Dispatcher {
   readonly slots: Slots
+  /** Present if this worker rests when it is idle. */
+  readonly rest: Rest | undefined
   readonly #options: DispatcherOptions
   readonly #runtime: Runtime
   readonly #settler: Settler
@@ -123,6 +130,7 @@ export class Dispatcher {
     this.#options = options
     this.#runtime = options.runtime
     this.#settler = new Settler(options.runs)
+    this.rest = options.rest && new Rest({ ...options.rest, onAwake: () => this.wake() })
     this.#outage = new Outage({ log, runtime, what: 'claiming and settling jobs' })
     this.slots = new Slots({
       ...options,
@@ -145,6 +153,7 @@ export class Dispatcher {
       running: this.slots.running,
       prefetched: this.slots.prefetched,
       unsettled: this.#settler.unsettled,
+      resting: this.rest?.isOn ?? false,
       claims: this.#claims,
       claimed: this.#claimed,
       settled: { ...this.#settled },
@@ -162,6 +171,7 @@ export class Dispatcher {
   /** There may be something new. Before the start nothing is claimed: the worker may still fail to start. */
   wake(): void {
     if (!this.#hasStarted) return
+    if (this.rest?.isAway) return void this.rest.end()
     this.#hungry = true
     this.#throttled = false
     this.#turnLater()
@@ -171,6 +181,7 @@ export class Dispatcher {
     if (this.#stopping) return this.#stopping
     return new Promise((resolve) => {
       this.#drainers.push({ asked: false, resolve })
+      if (this.rest?.isAway) this.wake()
       this.#turnLater()
     })
   }
@@ -192,6 +203,13 @@ export class Dispatcher {
 
   get #isQuiet(): boolean {
     return this.slots.running + this.slots.prefetched + this.#inFlight + this.#settler.unsettled === 0
+  }
+
+  /** As seen by the exchange under way. */
+  get #mayRest(): boolean {
+    const isBusy = this.slots.running + this.slots.prefetched + this.#settler.unsettled > 0
+    const isAsked = this.#drainers.length > 0 || this.#stopping !== undefined
+    return !isBusy && !isAsked && this.#inFlight === 1 && !this.#unsure && !this.#hungry
   }
 
   #turnLater(): void {
@@ -252,14 +270,14 @@ export class Dispatcher {
   }
 
   /** Sets the next poll; earlier, by the database's clock, if a job is due earlier. */
-  #lookAfter({ jobs, nextDue, now }: Claimed): void {
+  #lookAfter({ jobs, nextDue, now }: Claimed, restMs: number): void {
     this.#emptyClaims = jobs.length > 0 ? 0 : this.#emptyClaims + 1
     const { pollMs, store } = this.#options
     const isIdle = this.#emptyClaims > IDLE_CLAIMS && store.capabilities.sessions
     const poll = pollMs * (1 + this.#runtime.random() / 5) * (isIdle ? 2 : 1)
     const next = jobs.length > 0 ? NEXT_LOOK_MS : dueIn(nextDue, now, this.#emptyClaims, this.#runtime)
     this.#runtime.cancel(this.#look)
-    if (!this.#stopping) this.#look = this.#runtime.after(Math.min(poll, next), () => this.wake())
+    if (!this.#stopping) this.#look = this.#runtime.after(restMs || Math.min(poll, next), () => this.wake())
   }
 
   // --- exchanges
@@ -373,7 +391,8 @@ export class Dispatcher {
     const { jobs } = claimed
     if (claimed.unanswered) this.#unsure = true
     this.#backlog = jobs.length === limit
-    if (!this.#backlog) this.#lookAfter(claimed)
+    const restMs = this.rest?.afterClaim(claimed, this.#mayRest) ?? 0
+    if (!this.#backlog) this.#lookAfter(claimed, restMs)
     if (jobs.length === 0) return
     this.#claimed += jobs.length
     const owned = jobs.map((job, n) => this.#options.runs.add(job, n < start))
@@ -406,7 +425,8 @@ export class Dispatcher {
 
   /** Nothing is left in this worker. Only a claim sent from now on tells whether the database has more. */
   #askForDrainers(): void {
-    if (this.#throttled || !this.#isQuiet || this.#drainers.every(({ asked }) => asked)) return
+    if (this.rest?.isAway || this.#throttled || !this.#isQuiet || this.#drainers.every(({ asked }) => asked))
+      return
     for (const drainer of this.#drainers) drainer.asked = true
     this.#hungry = true
   }

@@ -1,6 +1,6 @@
 import type { JobId } from '@oncue/core'
 import type { Presence, Rescued, RunRef, Store, WorkerInfo } from '@oncue/db'
-import { type Logger, Loop, type Runtime, type Timer } from '@oncue/runtime'
+import { type Logger, Loop, type PausableRuntime, pausable, type Runtime, type Timer } from '@oncue/runtime'
 import { GONE, type LeaseLedger, type LedgerPosition, RUNNING, WAITING } from './ledger.ts'
 import type { OwnedRun } from './owned-runs.ts'
 
@@ -63,6 +63,7 @@ export interface KeeperOptions {
  */
 export class LeaseKeeper {
   readonly #options: KeeperOptions
+  readonly #runtime: PausableRuntime
   readonly #firstBeatMs: number
   readonly #beatMs: number
   readonly #tickMs: number
@@ -76,7 +77,9 @@ export class LeaseKeeper {
 
   constructor(options: KeeperOptions) {
     this.#options = options
-    const { leaseMs, log, runtime } = options
+    const { leaseMs, log } = options
+    const runtime = pausable(options.runtime)
+    this.#runtime = runtime
     this.#firstBeatMs = Math.min(FIRST_BEAT_MS, leaseMs / 4)
     this.#beatMs = Math.min(MOST_BETWEEN_MS, leaseMs / 4)
     this.#tickMs = Math.min(RESCUE_MS, this.#beatMs)
@@ -93,11 +96,11 @@ export class LeaseKeeper {
   }
 
   async start(): Promise<{ visible: boolean }> {
-    const { store, worker, runtime } = this.#options
+    const { store, worker } = this.#options
     this.#attending ??= store.attend(worker)
     const { visible } = await this.#attending
     if (this.#isStopping || this.#ticks) return { visible }
-    this.#ticks = runtime.every(this.#tickMs, () => this.#tick())
+    this.#ticks = this.#runtime.every(this.#tickMs, () => this.#tick())
     this.#beats.start()
     return { visible }
   }
@@ -106,10 +109,23 @@ export class LeaseKeeper {
     this.#young.push({ claim, at: this.#options.runtime.monotonic() })
   }
 
+  /** Sends nothing until it resumes; for a worker without runs. */
+  rest(): void {
+    this.#runtime.pause()
+    this.#options.store.rest?.pause()
+  }
+
+  /** The rescue is a heartbeat, too: a worker that claims again must not count as missing. */
+  async resume(): Promise<void> {
+    this.#runtime.resume()
+    await this.#options.store.rest?.resume()
+    await this.#rescue().catch(() => {})
+  }
+
   /** Ends heartbeats and rescues; waits for those under way. */
   async pause(): Promise<void> {
     this.#isStopping = true
-    this.#options.runtime.cancel(this.#ticks)
+    this.#runtime.cancel(this.#ticks)
     await Promise.all([this.#beats.stop(), this.#rescues.stop()])
   }
 

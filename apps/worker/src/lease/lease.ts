@@ -20,6 +20,10 @@ export interface Lease {
   start(): Promise<{ readonly visible: boolean }>
   /** To be called before any of the runs starts: its handler may block the main thread at once. */
   keep(owned: readonly OwnedRun[]): void
+  /** From now on nothing is sent: no heartbeats, no rescues. For a worker without runs. */
+  rest(): void
+  /** Ends that. Resolves when the worker is present again and its heartbeat is written, or could not be. */
+  resume(): Promise<void>
   /** Also ends a start that is under way, which then fails. */
   stop(): Promise<void>
 }
@@ -30,6 +34,8 @@ export function createLease(kind: 'thread' | 'inline', options: LeaseOptions): L
   return {
     start: () => keeper.start(),
     keep: (owned) => keeper.keep(toClaim(owned)),
+    rest: () => keeper.rest(),
+    resume: () => keeper.resume(),
     stop: () => keeper.stop(),
   }
 }
@@ -37,6 +43,8 @@ export function createLease(kind: 'thread' | 'inline', options: LeaseOptions): L
 /** How long the thread may take to leave. A database that is down must not keep a process from ending. */
 const STOP_MS = 3_000
 const RESTART_MS = 1_000
+/** How long the thread may take to connect again after a rest. Jobs run without it, too. */
+const RESUME_MS = 3_000
 
 class ThreadLease implements Lease {
   readonly #options: LeaseOptions
@@ -46,6 +54,7 @@ class ThreadLease implements Lease {
   #thread: LeaseThread | undefined
   #pulse: Timer | undefined
   #isStopping = false
+  #isResting = false
 
   constructor(options: LeaseOptions) {
     this.#options = options
@@ -66,6 +75,16 @@ class ThreadLease implements Lease {
 
   keep(owned: readonly OwnedRun[]): void {
     this.#thread?.send({ keep: toClaim(owned) })
+  }
+
+  rest(): void {
+    this.#isResting = true
+    this.#thread?.send({ rest: true })
+  }
+
+  async resume(): Promise<void> {
+    this.#isResting = false
+    await this.#thread?.resume()
   }
 
   async stop(): Promise<void> {
@@ -101,6 +120,7 @@ class ThreadLease implements Lease {
     if (this.#thread?.isOver) {
       await this.#startThread()
       this.keep(this.#options.owned())
+      if (this.#isResting) this.rest()
     }
     return Number.POSITIVE_INFINITY
   }
@@ -111,6 +131,7 @@ class LeaseThread {
   readonly #options: LeaseOptions
   readonly #thread: Thread<FromLeaseThread>
   readonly #ended: Promise<void>
+  #resumed: (() => void) | undefined
   isOver = false
 
   /** `onDeath` is called when it ends after it was ready. */
@@ -142,6 +163,7 @@ class LeaseThread {
         else if ('lost' in message) options.onLost(message.lost)
         else if ('cancelled' in message) options.onCancelled(message.cancelled)
         else if ('rescued' in message) options.onRescued(message.rescued)
+        else if ('resumed' in message) this.#resumed?.()
         // Under `node --watch` Node sends messages of its own this way, too.
         else if ('log' in message) log[message.log.level](message.log.fields, message.log.message)
       })
@@ -158,6 +180,14 @@ class LeaseThread {
 
   send(message: ToLeaseThread): void {
     this.#thread.postMessage(message)
+  }
+
+  async resume(): Promise<void> {
+    const resumed = new Promise<void>((resolve) => {
+      this.#resumed = resolve
+    })
+    this.send({ rest: false })
+    await withTimeout(Promise.race([resumed, this.#ended]), RESUME_MS, () => {}, this.#options.runtime)
   }
 
   async stop(): Promise<void> {

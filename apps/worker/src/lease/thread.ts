@@ -18,7 +18,7 @@ export interface LeaseThreadData {
   readonly policies: RetryPolicies
 }
 
-export type ToLeaseThread = { readonly keep: Claim } | { readonly stop: true }
+export type ToLeaseThread = { readonly keep: Claim } | { readonly rest: boolean } | { readonly stop: true }
 
 export type FromLeaseThread =
   | { readonly ready: { readonly visible: boolean } }
@@ -26,6 +26,7 @@ export type FromLeaseThread =
   | { readonly lost: LedgerPosition[] }
   | { readonly cancelled: LedgerPosition[] }
   | { readonly rescued: Rescued[] }
+  | { readonly resumed: true }
   | {
       readonly log: {
         readonly level: keyof Logger & Level
@@ -105,8 +106,15 @@ const stopping = new AbortController()
 const starting = abortable(stopping.signal, start)
 parentPort?.on('message', async (message: ToLeaseThread) => {
   if ('keep' in message) (await starting).keeper.keep(message.keep)
+  else if ('rest' in message) await rest(await starting, message.rest)
   else stopping.abort()
 })
+
+async function rest({ keeper }: Awaited<typeof starting>, isOn: boolean): Promise<void> {
+  if (isOn) return keeper.rest()
+  await keeper.resume()
+  post({ resumed: true })
+}
 
 async function main(): Promise<void> {
   try {
