@@ -126,6 +126,11 @@ function withoutUndefined<T extends object>(values: T): { [Key in keyof T]?: Exc
 const HARMLESS =
   /^(PATH|HOME|USER|LOGNAME|SHELL|PWD|TZ|LANG|LANGUAGE|LC_\w+|TMPDIR|TMP|TEMP|NODE_ENV|NODE_OPTIONS|NODE_PATH|NODE_EXTRA_CA_CERTS|SSL_CERT_(FILE|DIR)|FORCE_COLOR|NO_COLOR|TERM|SYSTEMROOT|WINDIR|COMSPEC|PATHEXT|APPDATA|LOCALAPPDATA|USERPROFILE|PROGRAMFILES|PROGRAMDATA)$/i
 
+/** Nothing but what Windows needs to start a process. */
+export function bareEnvironment({ SYSTEMROOT }: NodeJS.ProcessEnv = process.env): Record<string, string> {
+  return SYSTEMROOT === undefined ? {} : { SYSTEMROOT }
+}
+
 /** The environment of a child process: harmless variables, and those that its topic names. It gets no other secrets. */
 export function environmentFor(
   names: readonly string[],

@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { extname } from 'node:path'
 
 /** Code of this package that runs in a thread or process of its own. */
-export type OwnCode = 'lease/thread' | 'isolate/child' | 'isolate/watch-parent'
+export type OwnCode = 'lease/thread' | 'isolate/child' | 'isolate/watch-parent' | 'dry-run/child'
 
 const PACKAGE = '@oncue/worker'
 

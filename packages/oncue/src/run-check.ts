@@ -1,11 +1,13 @@
 import { isOncueError, type JobDefinition, type JobId } from '@oncue/core'
-import { checkSignal, parsePayload, toRegistry } from '@oncue/core/internal'
+import { checkSignal, parsePayload, type Registry, toRegistry } from '@oncue/core/internal'
 import type { JobDetails, Outcome, Store } from '@oncue/db'
 import { count, EXIT, type Output, plain } from '@oncue/db/cli'
-import { importModules } from '@oncue/worker/command'
+import { importModules, startDryRuns } from '@oncue/worker/command'
 import type { CheckOptions } from './check.ts'
+import { type Departed, ReplayCheck } from './check-replay.ts'
 import { type CodeName, matches, type NameKind, namesIn } from './code-names.ts'
 import type { Call } from './command.ts'
+import { usedNames } from './recorded-names.ts'
 
 /** Jobs of one topic that are looked at, those that were created last. */
 const MAX_JOBS = 1_000
@@ -37,6 +39,10 @@ interface Found {
   readonly unfit: readonly Unfit[]
   /** Names that the code computes. */
   readonly computed: readonly string[]
+  /** With --replay. */
+  readonly replayed?: number
+  /** Jobs whose handler, as it is here, does not repeat what is recorded. */
+  readonly departed?: readonly Departed[]
 }
 
 /** Compares what jobs have recorded with the modules of this call. */
@@ -45,7 +51,20 @@ export async function runCheck(store: Store, { config, options }: Call<CheckOpti
     ? await importModules(options.import, config.callerFolder)
     : await importModules(config.imports, config.folder)
   const names = await namesIn(urls, config.callerFolder)
-  const registry = toRegistry(...workers)
+  const replay = options.replay ? new ReplayCheck(await startDryRuns(urls, readsOf(store))) : undefined
+  try {
+    return toOutput(await find(store, toRegistry(...workers), names, replay))
+  } finally {
+    await replay?.close()
+  }
+}
+
+async function find(
+  store: Store,
+  registry: Registry,
+  names: readonly CodeName[],
+  replay: ReplayCheck | undefined,
+): Promise<Found> {
   const lost = new Map<string, { -readonly [Key in keyof Lost]: Lost[Key] }>()
   const unsure = new Map<string, { -readonly [Key in keyof Lost]: Lost[Key] }>()
   const unfit: Unfit[] = []
@@ -59,7 +78,10 @@ export async function runCheck(store: Store, { config, options }: Call<CheckOpti
       const [job, outcomes] = await Promise.all([store.get(id), store.durable.outcomes(id)])
       if (!job || !definition) continue
       checked += 1
-      for (const problem of problemsOf(job, outcomes, definition)) unfit.push({ topic, job: id, problem })
+      const problems = problemsOf(job, outcomes, definition)
+      for (const problem of problems) unfit.push({ topic, job: id, problem })
+      // Its handler would be given data that do not fit.
+      if (problems.length === 0) await replay?.add(job, outcomes)
       for (const [kind, name] of usedNames(job, outcomes)) {
         const how = compare(names, kind, name)
         if (how === 'fits') continue
@@ -72,69 +94,23 @@ export async function runCheck(store: Store, { config, options }: Call<CheckOpti
     }
   }
   const computed = names.filter(({ parts }) => parts === undefined).map(({ place }) => place)
-  return toOutput({
+  return {
     ...{ checked, isPartial, lost: [...lost.values()], unsure: [...unsure.values()], unfit },
     computed: [...new Set(computed)],
-  })
+    ...(await replay?.found()),
+  }
 }
+
+/** All that a handler reads which is replayed. */
+const readsOf = (store: Store) => ({
+  results: (...args: Parameters<Store['durable']['results']>) => store.durable.results(...args),
+  waitedFor: (...args: Parameters<Store['waitedFor']>) => store.waitedFor(...args),
+})
 
 function compare(names: readonly CodeName[], kind: NameKind, name: string): 'fits' | 'unsure' | 'lost' {
   const fitting = names.filter((each) => each.kind === kind && matches(each, name))
   if (fitting.length === 0) return 'lost'
   return fitting.some(({ parts }) => parts !== undefined) ? 'fits' : 'unsure'
-}
-
-/** What a later run of the job will look for: each name once. */
-function usedNames({ waits }: JobDetails, outcomes: readonly Outcome[]): [NameKind, string][] {
-  const used = [...outcomes.flatMap(namesOfOutcome), ...(waits?.for ?? []).flatMap(namesOfWait)]
-  return [...new Map(used.map((each) => [each.join(':'), each])).values()]
-}
-
-function namesOfOutcome({ key, kind, name, data }: Outcome): [NameKind, string][] {
-  if (kind === 'wait') return namesOfKey(key.slice('wait:'.length))
-  switch (kind) {
-    case 'signal':
-      return name === null ? [] : [['receive', name]]
-    case 'spawn':
-      return Object.keys((data ?? {}) as object).map((each) => {
-        const [what, own] = [each.slice(0, each.indexOf(':')), each.slice(each.indexOf(':') + 1)]
-        return [what === 'enqueue' ? 'enqueue' : 'spawn', own]
-      })
-    default:
-      return namesOfKey(key)
-  }
-}
-
-/** `step:charge`, `retry:charge#1`, `receive:bank#2`. A wait for children has no name of its own. */
-function namesOfKey(key: string): [NameKind, string][] {
-  const colon = key.indexOf(':')
-  const name = key.slice(colon + 1)
-  switch (key.slice(0, colon)) {
-    case 'step':
-      return [['step', name]]
-    case 'retry':
-      return [['step', name.replace(/#\d+$/, '')]]
-    case 'sleep':
-      return [['sleep', name]]
-    case 'receive':
-      return [['receive', name.replace(/#\d+$/, '')]]
-    case 'ask':
-      return [['ask', name]]
-    case 'since':
-      return [['since', name]]
-    case 'undo':
-    case 'undone':
-      return [['undo', name]]
-    case 'undo_retry':
-      return [['undo', name.replace(/#\d+$/, '')]]
-    default:
-      return []
-  }
-}
-
-function namesOfWait({ kind, name }: NonNullable<JobDetails['waits']>['for'][number]): [NameKind, string][] {
-  if (kind === 'signal') return [['receive', name]]
-  return kind === 'ask' ? [['ask', name]] : []
 }
 
 /** Payload and signals that the schemas in the code refuse. */
@@ -163,21 +139,26 @@ function problemOf(check: () => unknown): string | undefined {
 }
 
 function toOutput(found: Found): Output {
-  const { checked, isPartial, lost, unsure, unfit, computed } = found
-  const fits = lost.length + unfit.length === 0
+  const { checked, isPartial, lost, unsure, unfit, computed, replayed, departed = [] } = found
+  const fits = lost.length + unfit.length + departed.length === 0
   const inWords = ({ topic, kind, name, jobs, job }: Lost, what: string) =>
     plain(`${topic}: ${kind} ${JSON.stringify(name)} of ${count(jobs, 'job')}, such as ${job}, ${what}`)
   const lines = [
     ...lost.map((each) => inWords(each, 'is not in the code')),
     ...unfit.map(({ topic, job, problem }) => plain(`${topic}: ${job} no longer fits: ${problem}`)),
+    ...departed.map(({ topic, job, problem }) => plain(`${topic}: ${job}, replayed here, ${problem}`)),
     ...unsure.map((each) => inWords(each, 'fits only names that the code computes')),
     ...(unsure.length > 0 ? [`computed names: ${computed.join(', ')}`] : []),
-    `${isPartial ? 'more than ' : ''}${count(checked, 'durable job')} checked: ${verdict(found)}`,
+    `${isPartial ? 'more than ' : ''}${count(checked, 'durable job')} checked${replayed === undefined ? '' : `, ${replayed} replayed`}: ${verdict(found)}`,
   ]
   return { text: lines.join('\n'), json: { fits, ...found }, exit: fits ? EXIT.done : EXIT.failed }
 }
 
-function verdict({ lost, unfit }: Found): string {
-  const parts = [lost.length && `${lost.length} lost`, unfit.length && `${unfit.length} no longer fit`]
+function verdict({ lost, unfit, departed = [] }: Found): string {
+  const parts = [
+    lost.length && `${lost.length} lost`,
+    unfit.length && `${unfit.length} no longer fit`,
+    departed.length && `${departed.length} would depart from the record`,
+  ]
   return parts.filter(Boolean).join(', ') || 'everything fits'
 }

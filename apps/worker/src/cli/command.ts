@@ -4,6 +4,7 @@ import type { Command } from 'commander'
 import type { z } from 'zod'
 import { type Config, readConfig } from '../config.ts'
 import { LEAST_CONNECTIONS } from '../connections.ts'
+import type { DryRuns } from '../dry-run/dry-runs.ts'
 import { LEAST_MAX_POLL_MS } from '../poll.ts'
 import type { loadModules } from '../run/modules.ts'
 import { serviceSchema, versionSchema } from '../service.ts'
@@ -35,6 +36,10 @@ export const importRunner = () => import('./run-worker.ts')
 /** The workers of modules, for commands that compare them with what is stored. */
 export const importModules = async (...modules: Parameters<typeof loadModules>) =>
   (await import('../run/modules.ts')).loadModules(...modules)
+
+/** For a command that repeats handlers with what is recorded. */
+export const startDryRuns = async (...options: ConstructorParameters<typeof DryRuns>) =>
+  new (await import('../dry-run/dry-runs.ts')).DryRuns(...options)
 
 const EXAMPLES = [
   '--import ./jobs.ts',

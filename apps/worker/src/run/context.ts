@@ -34,6 +34,7 @@ import { toAbortError } from './abort.ts'
 import { createAsk } from './ask.ts'
 import { commit } from './commit.ts'
 import { Deferred } from './deferred.ts'
+import type { DryRun } from './durable/calls.ts'
 import { Durable } from './durable/durable.ts'
 import { hashOf, SpawnKeys, spawnedChildren, spawnWith, valuesOf } from './durable/spawn-calls.ts'
 import { comesNoFurther, isUndoing, undoIsolated } from './durable/undo.ts'
@@ -47,7 +48,7 @@ import { inPages, type WaitedForPage } from './waited-for.ts'
 
 /** What the contexts of all runs share. */
 export interface Surroundings {
-  readonly store: Store
+  readonly store: Pick<Store, 'dialect' | 'durable' | 'waitedFor'>
   /** Whose runs these are. */
   readonly worker?: string | undefined
   /** Instead of those that workers were defined with: for tests. */
@@ -67,6 +68,8 @@ export interface RunView {
   readonly isOver: boolean
   readonly aborted: AbortReason | null
   readonly isIsolated: boolean
+  /** This run only repeats what is recorded. */
+  readonly dryRun?: DryRun | undefined
   lose(): void
   /** A step has run and its result cannot be stored: the job must not be retried. */
   refuseRepeat(error: OncueError): void
@@ -285,6 +288,7 @@ export class RunContext implements JobContext {
     const inFlight = () => this.#inFlight
     const view = {
       job: run.job,
+      dryRun: run.dryRun,
       get signal() {
         return run.signal
       },

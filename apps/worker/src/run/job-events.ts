@@ -126,7 +126,7 @@ function sizeOf(happened: Happened | undefined): number {
 }
 
 export interface JobEventsOptions {
-  readonly store: Store
+  readonly store: Pick<Store, 'recordProgress'>
   /** Whose runs these are. */
   readonly worker: string | undefined
   readonly log: Logger

@@ -7,7 +7,7 @@ import {
   type Worker,
 } from '@oncue/core'
 import { asSignal, parsePayload } from '@oncue/core/internal'
-import type { ClaimedJob, Settlement, SuspendedWait } from '@oncue/db'
+import type { ClaimedJob, Settlement, Store, SuspendedWait } from '@oncue/db'
 import { type Runtime, type Timer, withTimeout } from '@oncue/runtime'
 import type { Isolated, Isolates } from '../isolate/isolates.ts'
 import { fieldsOf } from '../observability/report.ts'
@@ -45,6 +45,7 @@ export interface Ending {
 
 /** What all runs of an executor share. */
 export interface RunSurroundings extends Surroundings {
+  readonly store: Store
   /** The handler within the middleware. */
   readonly call: (job: RunningJob, ctx: JobContext, handler: () => unknown) => Promise<unknown>
   readonly retry: RetryPolicy | null

@@ -7,11 +7,21 @@ import { Replay } from './replay.ts'
 import { Suspension, type WaitingRun } from './suspension.ts'
 import { isUndoing } from './undo.ts'
 
+/** Watches a run that only repeats what is recorded. */
+export interface DryRun {
+  cameTo(key: string): void
+  /** A call that is not recorded: the run comes no further there. */
+  stoppedAt(key: string): void
+  /** The handler has come to everything that is recorded, and to all that its job waits for. */
+  readonly isCaughtUp: boolean
+}
+
 /** A run as its waits see it. */
 export interface DurableRun extends WaitingRun {
   readonly job: ClaimedJob
   readonly signal: AbortSignal
   readonly aborted: AbortReason | null
+  readonly dryRun?: DryRun | undefined
   lose(): void
   /** The job is being undone, and the handler has repeated what was recorded: it is dropped, and its undos run. */
   stop(): void
@@ -56,6 +66,7 @@ export class Calls {
       store,
       recorder,
       runtime,
+      onAsked: run.dryRun?.cameTo,
       onAnswered: (key) => this.#suspension.forget(key),
       onTold: () => this.#suspension.stir(),
       isWorking: (calls) => this.#suspension.isWorking(calls),
@@ -219,6 +230,7 @@ export class Calls {
 
   /** The handler comes no further. Like a wait, so that the run notices when it does nothing else. */
   hang(key: string): Promise<never> {
+    this.run.dryRun?.stoppedAt(key)
     if (this.#ending === 'replays') this.#suspension.add({ kind: 'timer', name: key, key })
     return new Promise(() => {})
   }

@@ -32,6 +32,7 @@ export class Changes {
       const decided = recorded.get(key)
       // Not in recorded order: it may be decided long after what follows it in the handler.
       if (decided) return decided.data === true
+      if (calls.run.dryRun) return calls.run.dryRun.isCaughtUp
       if (calls.stopsAt(key)) return calls.hang(key)
       // The signal that resumed the job, and that the handler has not come to.
       const isBeforeSignal = calls.isReplaying && recorded.hasSignals

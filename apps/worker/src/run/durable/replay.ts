@@ -12,6 +12,8 @@ export interface ReplayOptions {
   readonly store: Pick<Store, 'durable'>
   readonly recorder: OutcomeRecorder
   readonly runtime: Runtime
+  /** The handler has come to this call. */
+  readonly onAsked?: ((key: string) => void) | undefined
   /** A call has its answer, or will get none. */
   readonly onAnswered: (key: string) => void
   /** A failure was told: the handler goes on. */
@@ -122,6 +124,7 @@ export class Replay implements RecordingRun {
   }
 
   #pass(key: string): void {
+    this.#options.onAsked?.(key)
     this.#unasked.delete(key)
     this.#unwaited.delete(key)
   }
