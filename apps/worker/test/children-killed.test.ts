@@ -9,7 +9,9 @@ const DAY = 86_400_000
 
 /** Real processes, killed while children end and their parent is suspended. */
 describeBoth('a job whose workers are killed while it waits for children', (bench) => {
-  it('makes each child once, and completes with all their results', { timeout: 600_000 }, async () => {
+  it('makes each child once, and completes with all their results', {
+    timeout: 120_000 + KILLS * 20_000,
+  }, async () => {
     const store = await bench.open()
     let today = 0
     const undertaker = await bench.open({ clock: () => new Date(Date.now() + today * DAY) })

@@ -50,11 +50,16 @@ describeBoth('durable jobs whose workers are killed', (bench) => {
           .catch(() => {})
       })
     }
+    const waiting = async () => {
+      const found = await Promise.all(jobs.map((id) => store.get(id)))
+      return found.flatMap((job) => (job?.waits?.for.some(({ name }) => name === 'go') ? [job.id] : []))
+    }
     const nudge = async () => {
-      for (const id of jobs) {
-        const job = await store.get(id)
-        if (job?.waits?.for.some(({ name }) => name === 'go')) await signal(id)
-      }
+      for (const id of await waiting()) await signal(id)
+    }
+    /** Where all of them wait for a signal, nothing would be recorded. */
+    const nudgeIfStuck = async () => {
+      if ((await waiting()).length === (await unfinished(store, jobs)).length) await nudge()
     }
     // Crashes in a row are followed by pauses of hours, so each worker lives on another day.
     const spawn = (day: number) =>
@@ -68,7 +73,11 @@ describeBoth('durable jobs whose workers are killed', (bench) => {
       const worker = await spawn(kill)
       signalAtSuspension(worker)
       // Half of them after something was recorded, so that jobs come to their end.
-      if (kill % 2 === 0) await until(async () => (await recordedBy(store, jobs)) > before)
+      if (kill % 2 === 0)
+        await until(async () => {
+          await nudgeIfStuck()
+          return (await recordedBy(store, jobs)) > before
+        })
       await nap(Math.random() * 150)
       await worker.kill()
       today = kill
