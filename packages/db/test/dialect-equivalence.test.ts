@@ -5,6 +5,7 @@ import pg from 'pg'
 import { expect, inject, test } from 'vitest'
 import { type Control, openControl } from '../src/control/index.ts'
 import { openStore } from '../src/open.ts'
+import type { NewOutcome, SuspendedWait } from '../src/portable/outcomes.ts'
 import type { JobFilter, RunRef, Settlement, Store } from '../src/store.ts'
 import { sqliteFile } from '../src/url.ts'
 import { anError, MINUTE, TestClock, WORKER } from './conformance/harness.ts'
@@ -60,6 +61,7 @@ class Life {
   readonly #clock: TestClock
   readonly #ids: JobId[] = []
   #runs: RunRef[] = []
+  readonly #children = new Map<JobId, JobId[]>()
 
   constructor(random: (below: number) => number, clock: TestClock) {
     this.#random = random
@@ -67,7 +69,11 @@ class Life {
   }
 
   next(): Action {
-    const pick = this.#random(108)
+    const pick = this.#random(140)
+    if (pick >= 134) return this.#spawn()
+    if (pick >= 120) return this.#record()
+    if (pick >= 114) return this.#signal()
+    if (pick >= 108) return this.#answer()
     if (pick >= 100) return this.#recordUndo()
     if (pick < 30) return this.#enqueue()
     if (pick < 50) return this.#claim()
@@ -181,7 +187,32 @@ class Life {
       { id, run, kind: 'release', interrupted: delayMs > 0 },
       { id, run, kind: 'cancel' },
       { id, run, kind: 'undone' },
+      ...[1, 2].map(() => ({
+        ...{ id, run, kind: 'suspend' as const },
+        waits: this.#waits(id),
+        progressed: this.#random(2) === 0,
+      })),
     ])
+  }
+
+  /** As a run may wait: for one thing, or for the first of two. */
+  #waits(id: JobId): SuspendedWait[] {
+    const after = this.#random(3)
+    const children = this.#children.get(id) ?? []
+    const delayMs = this.#random(2) * MINUTE + 500
+    const all: SuspendedWait[] = [
+      { kind: 'timer', name: 'nap', key: 'sleep:nap', delayMs },
+      { kind: 'timer', name: 'date', key: 'sleep:date', until: new Date(this.#clock.now().getTime() - 500) },
+      { kind: 'retry', name: 'charge', key: 'retry:charge#1', delayMs },
+      { kind: 'signal', name: 'bank', key: 'receive:bank#1', after },
+      { kind: 'signal', name: 'visa', key: 'receive:visa#1', after, delayMs },
+      { kind: 'ask', name: 'ok', key: 'ask:ok' },
+      ...(children.length > 0
+        ? [{ kind: 'children' as const, name: 'all#1', key: 'all#1:0', children }]
+        : []),
+    ]
+    const [first, second] = [this.#one(all), this.#one(all)]
+    return first === second || this.#random(2) === 0 ? [first] : [first, second]
   }
 
   #takeRuns(): RunRef[] {
@@ -225,6 +256,68 @@ class Life {
     return {
       name: `record ${kind} ${undo}`,
       act: async (store) => ({ stale: (await store.durable.record(runs)).stale.toSorted(byId) }),
+    }
+  }
+
+  /** Any outcome that a run may record. */
+  #record(): Action {
+    const delayMs = this.#random(3) === 0 ? MINUTE : undefined
+    const asking = { name: 'ok', question: 'Ok?', schema: {}, role: 'operator', delayMs }
+    const now = this.#clock.now().getTime()
+    const outcomes = [1, 2].map(() =>
+      this.#one<NewOutcome>([
+        { key: `step:${this.#random(3)}`, kind: 'step', data: `{"result":${this.#random(9)}}` },
+        { key: 'step:lost', kind: 'step_failed', data: '{}' },
+        { key: 'sleep:nap', kind: 'timer', dueAt: new Date(now - 500) },
+        { key: 'sleep:date', kind: 'timer', dueAt: new Date(now + 500) },
+        { key: 'since:change', kind: 'since', data: 'true' },
+        { key: 'receive:bank#1', kind: 'timeout', unless: { signal: 'bank', seen: this.#random(3) } },
+        { key: 'ask:ok', kind: 'ask', data: JSON.stringify(asking) },
+        { key: 'ask:ok', kind: 'timeout' },
+      ]),
+    )
+    const runs = this.#runs.map((run) => ({ ...run, after: this.#random(3), outcomes }))
+    return {
+      name: `record ${JSON.stringify(outcomes)}`,
+      act: async (store) => {
+        const { stale, recorded } = await store.durable.record(runs)
+        return { stale: stale.toSorted(byId), recorded: Object.fromEntries(recorded) }
+      },
+    }
+  }
+
+  #signal(): Action {
+    // With a key, because the signals of the two databases have other ids.
+    const signal = {
+      id: this.#one(this.#ids.length > 0 ? this.#ids : [ABSENT]),
+      name: this.#one(['bank', 'visa']),
+      data: `${this.#random(9)}`,
+      key: this.#one(['a', 'b', 'c']),
+    }
+    return { name: `signal ${JSON.stringify(signal)}`, act: (store) => store.durable.signal(signal) }
+  }
+
+  #answer(): Action {
+    const id = this.#one(this.#ids.length > 0 ? this.#ids : [ABSENT])
+    const answer = { id, name: 'ok', value: `${this.#random(2)}`, by: 'anna', key: this.#one(['a', 'b']) }
+    return { name: `answer ${JSON.stringify(answer)}`, act: (store) => store.durable.answer(answer) }
+  }
+
+  #spawn(): Action {
+    const [parent] = this.#runs
+    if (!parent) return this.#enqueue()
+    const spawns = Array.from({ length: 1 + this.#random(3) }, () => {
+      const n = this.#random(4)
+      const job = prepareJob('mail', n, { parentId: parent.id, queue: 'low', maxRetries: 0 })
+      return { key: `spawn:mail#${n}`, hash: `${n}`, job, child: { cancels: this.#random(2) === 0 } }
+    })
+    const made = spawns.filter(({ key }, n) => spawns.findIndex((each) => each.key === key) === n)
+    const ids = made.map(({ job }) => job.id)
+    this.#ids.push(...ids)
+    this.#children.set(parent.id, [...(this.#children.get(parent.id) ?? []), ...ids])
+    return {
+      name: `spawn ${JSON.stringify(made.map(({ key, job }) => [key, job.id]))} of ${parent.id}`,
+      act: (store) => store.durable.spawn({ ...parent, after: 0, spawns: made }),
     }
   }
 
@@ -352,7 +445,9 @@ function randomNumbers(seed: number): (below: number) => number {
   }
 }
 
-const TABLES: Record<string, { columns: string[]; times: string[] }> = {
+const ABSENT = '01900000-0000-7000-8000-000000000000'
+
+const TABLES: Record<string, { columns: string[]; times: string[]; jsons?: string[] }> = {
   flow_places: { columns: ['flow_id', 'place', 'job_id', 'kind', 'name', 'cast(after as text)'], times: [] },
   jobs: {
     columns: [
@@ -375,6 +470,7 @@ const TABLES: Record<string, { columns: string[]; times: string[] }> = {
       `last_error ->> 'message'`,
     ],
     times: ['run_at', 'visible_at', 'locked_until', 'started_at', 'cancel_at'],
+    jsons: ['waits'],
   },
   history: {
     columns: [
@@ -393,7 +489,13 @@ const TABLES: Record<string, { columns: string[]; times: string[] }> = {
     times: ['run_at', 'started_at', 'finished_at'],
   },
   keys: { columns: ['topic', 'key', 'job_id'], times: ['until'] },
-  outcomes: { columns: ['job_id', 'key', 'seq', 'kind'], times: ['created'] },
+  outcomes: { columns: ['job_id', 'key', 'seq', 'kind', 'name'], times: ['created'], jsons: ['data'] },
+  asks: { columns: ['job_id', 'name', 'question', 'role', 'refused'], times: ['until', 'created', 'closed'] },
+  children: {
+    columns: ['parent_id', 'key', 'child_id', 'cast(cancels as int)', 'cast(orphaned as int)'],
+    times: [],
+  },
+  child_waits: { columns: ['parent_id', 'wait', 'child_id'], times: [] },
   deps: { columns: ['job_id', 'parent_id', 'policy'], times: [] },
   events: { columns: ['job_id', 'version', 'type'], times: ['created'] },
   slots: { columns: ['key', 'max_running', 'rate_count', 'rate_ms'], times: [] },
@@ -408,20 +510,30 @@ function queries(
   prefix: string,
   time: (column: string) => string,
   number: (sum: string) => string,
-): string[] {
-  const tables = Object.entries(TABLES).map(([table, { columns, times }]) => {
-    return `select ${[...columns, ...times.map(time)].join(', ')} from ${prefix}${table}`
+): { readonly text: string; readonly jsons: number }[] {
+  const tables = Object.entries(TABLES).map(([table, { columns, times, jsons = [] }]) => {
+    const texts = jsons.map((column) => `cast(${column} as text)`)
+    const text = `select ${[...columns, ...times.map(time), ...texts].join(', ')} from ${prefix}${table}`
+    return { text, jsons: jsons.length }
   })
   const sums = COUNTED.map((column) => number(`sum(${column})`)).join(', ')
-  return [...tables, `select queue, topic, ${sums} from ${prefix}stat_deltas group by queue, topic`]
+  const text = `select queue, topic, ${sums} from ${prefix}stat_deltas group by queue, topic`
+  return [...tables, { text, jsons: 0 }]
+}
+
+/** In one order, and JSON without its spaces. */
+function comparable(rows: readonly unknown[][], jsons: number): string[] {
+  const plain = (row: readonly unknown[]) =>
+    row.map((value, n) => (n >= row.length - jsons && value !== null ? JSON.parse(String(value)) : value))
+  return rows.map((row) => JSON.stringify(plain(row))).sort()
 }
 
 async function rowsOfPostgres(client: pg.Client): Promise<string[][]> {
   const time = (column: string) => `(extract(epoch from ${column}) * 1000)::float8`
   const all: string[][] = []
-  for (const text of queries('oncue.', time, (sum) => `${sum}::float8`)) {
+  for (const { text, jsons } of queries('oncue.', time, (sum) => `${sum}::float8`)) {
     const { rows } = await client.query<unknown[]>({ text, rowMode: 'array' })
-    all.push(rows.map((row) => JSON.stringify(row)).sort())
+    all.push(comparable(rows, jsons))
   }
   return all
 }
@@ -431,5 +543,5 @@ function rowsOfSqlite(db: Database.Database): string[][] {
     'oncue_',
     (column) => column,
     (sum) => sum,
-  ).map((text) => (db.prepare(text).raw().all() as unknown[][]).map((row) => JSON.stringify(row)).sort())
+  ).map(({ text, jsons }) => comparable(db.prepare(text).raw().all() as unknown[][], jsons))
 }
