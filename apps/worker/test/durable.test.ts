@@ -11,7 +11,7 @@ import {
 } from '@oncue/core'
 import type { JobDetails, Store } from '@oncue/db'
 import { type Runtime, systemRuntime } from '@oncue/runtime'
-import { describe, expect, expectTypeOf, it, onTestFinished } from 'vitest'
+import { describe, expect, expectTypeOf, it, onTestFinished, vi } from 'vitest'
 import { z } from 'zod'
 import type { Middleware } from '../src/index.ts'
 import type { ExecutorOptions } from '../src/run/executor.ts'
@@ -347,6 +347,22 @@ describeBoth('a run that is repeated', (bench) => {
     expect(life.execution.log.of('info')).toEqual(['begins', 'rested', 'ends'])
   })
 
+  it('writes nothing at all if it comes to nothing new', async () => {
+    const life = await Life.on(bench, async (_job, { log, emit, progress, checkpoint, receive }) => {
+      log.info('begins')
+      progress(0.1)
+      await emit('began')
+      await checkpoint('began')
+      await receive('stop')
+      await receive('bank')
+    })
+    await life.begin()
+    await life.signal('stop', null)
+    const record = vi.spyOn(life.store, 'recordProgress')
+    expect(await life.goOn()).toMatchObject({ run: 2, progress: 0.1, cursor: 'began', waits: { for: [{}] } })
+    expect(record).not.toHaveBeenCalled()
+  })
+
   it('after a failure writes everything again: people look at the second attempt', async () => {
     let attempts = 0
     const life = await Life.on(bench, async (_job, { log, step }) => {
@@ -443,6 +459,40 @@ describeBoth('a run that is repeated', (bench) => {
     expect(await life.begin()).toMatchObject({ retries: 1 })
     expect(await life.goOn()).toMatchObject({ retries: 1 })
     expect(await life.goOn(HOUR)).toMatchObject({ status: 'completed', retries: 1 })
+  })
+})
+
+describeBoth('a resume', (bench) => {
+  it('is no retry: a job that is never retried is resumed as often as it waits', async () => {
+    const life = await Life.on(bench, async (_job, ctx) => {
+      for (const name of ['a', 'b', 'c']) await ctx.sleep(name, '1h')
+      return ctx.attempt
+    })
+    const done = await life.execution.run('order', {}, { retry: false })
+    expect(done).toMatchObject({ maxRetries: 0, waits: { for: [{ name: 'a' }] } })
+    await life.goOn(HOUR)
+    await life.goOn(HOUR)
+    expect(await life.goOn(HOUR)).toMatchObject({ status: 'completed', run: 4, retries: 0, result: 1 })
+  })
+})
+
+describeBoth('what is recorded', (bench) => {
+  it('by many runs at once shares a call, and so do the spawns of a turn', async () => {
+    const all = new Gate()
+    let arrived = 0
+    const life = await Life.on(bench, async (_job, ctx) => {
+      await ctx.step('a', async () => {
+        arrived += 1
+        if (arrived === 5) all.open()
+        await all.opened
+      })
+      await Promise.all([1, 2, 3].map((n) => ctx.spawn('order', n, { delay: HOUR })))
+    })
+    const [record, spawn] = [vi.spyOn(life.store.durable, 'record'), vi.spyOn(life.store.durable, 'spawn')]
+    const runs = await Promise.all([1, 2, 3, 4, 5].map(() => life.execution.start('order')))
+    await Promise.all(runs.map((run) => life.execution.settled(run)))
+    expect(record.mock.calls.map(([sent]) => sent.length)).toEqual([5])
+    expect(spawn.mock.calls.map(([{ spawns }]) => spawns.length)).toEqual([3, 3, 3, 3, 3])
   })
 })
 
@@ -559,6 +609,66 @@ describeBoth('a suspension', (bench) => {
     expect(await life.begin()).toMatchObject({ status: 'pending', result: null })
     await until(() => ends.length > 0)
     expect([ends, reasons, finished]).toEqual([[true], [true], false])
+  })
+
+  it('happens at once if the handler never did two things, otherwise after a second of quiet', async () => {
+    const delays: number[] = []
+    const after: Runtime['after'] = (ms, work) => {
+      delays.push(ms)
+      return systemRuntime.after(ms > 1_000 ? ms : 0, work)
+    }
+    const runtime = { ...STANDING, after }
+    const alone = await Life.on(
+      bench,
+      async (_job, { sleep }) => {
+        await sleep('a', 5)
+        await sleep('b', '1h')
+      },
+      { runtime },
+    )
+    await alone.begin()
+    expect(delays).not.toContain(1_000)
+    const racing: Handle = (_job, { sleep, receive }) => Promise.race([sleep('b', '1h'), receive('stop')])
+    const life = await Life.on(bench, racing, { runtime })
+    await life.begin()
+    expect(delays).toContain(1_000)
+  })
+
+  it('releases the timers of its run', async () => {
+    const timers = new Set<unknown>()
+    const started = (start: Runtime['after']): Runtime['after'] => {
+      return (ms, work) => {
+        const timer = start(ms, () => {
+          if (start === systemRuntime.after) timers.delete(timer)
+          work()
+        })
+        timers.add(timer)
+        return timer
+      }
+    }
+    const runtime: Runtime = {
+      ...STANDING,
+      after: started(systemRuntime.after),
+      every: started(systemRuntime.every),
+      cancel(timer) {
+        timers.delete(timer)
+        systemRuntime.cancel(timer)
+      },
+    }
+    const life = await Life.on(
+      bench,
+      async (_job, { step, sleep, receive, ask }) => {
+        await Promise.all([step('a', () => pause(5)), step('b', () => pause(20), { timeout: '1m' })])
+        await Promise.race([
+          sleep('c', '1h'),
+          receive('bank', { timeout: '2h' }),
+          ask('ok', 'Ok?', z.object({}), { timeout: '3h' }),
+        ])
+      },
+      { runtime },
+    )
+    expect(await life.begin()).toMatchObject({ waits: { for: [{}, {}, {}] } })
+    await until(() => timers.size === 0)
   })
 
   it('is what a stopping worker does with a run that only waits', async () => {

@@ -157,6 +157,36 @@ describe('the plans of the hot path on Postgres', () => {
     expect((await claim()).buffers).toBeLessThanOrEqual(18)
   })
 
+  test('10,000 suspended jobs cost claims and polls nothing, those with a timer and those without', async () => {
+    async function measure(count: number) {
+      await session.run('truncate oncue.jobs, oncue.outcomes')
+      await session.run(
+        `with suspended as (
+           insert into oncue.jobs (id, queue, topic, payload, priority, max_retries, timeout_ms, created, updated, run_at,
+             visible_at, status, run, waits)
+           select ('01900000-0000-7000-8000-' || lpad(to_hex(nextval('fixture')), 12, '0'))::uuid, 'default', 'mail_digest',
+             '{}', 0, 3, 600000, $1, $1, $1::timestamptz + interval '1 day',
+             case when n % 2 = 0 then $1::timestamptz + interval '1 day' end,
+             case when n % 2 = 0 then 'pending' else 'blocked' end::oncue."Status", 1,
+             '{"since":"2026-01-01T00:00:00Z","for":[{"kind":"signal","name":"bank","after":0}]}'
+           from generate_series(1, $2) as n returning id)
+         insert into oncue.outcomes (job_id, key, seq, kind, data, created) select id, 'step:a', 1, 'step', '{}', $1 from suspended`,
+        [now(), count],
+      )
+      await ready(100)
+      const polled = await session.explain(
+        postgres.rescue({ gone: 0, most: MINUTE, settle: 0, grace: 0 }, WORKER, now()),
+      )
+      const tended = await session.explain({ text: `select ${fn('tend')}($1)`, values: [now()] })
+      return { claim: (await claim({ limit: 10 })).buffers, poll: polled.buffers, tend: tended.buffers }
+    }
+    const small = await measure(2)
+    const large = await measure(10_000)
+    // A tree may be a level higher.
+    for (const call of ['claim', 'poll', 'tend'] as const)
+      expect.soft({ [call]: large[call] }).toSatisfy(() => large[call] <= 1.2 * small[call] + 4)
+  })
+
   test('10⁵ waiting jobs of a full concurrency key cost the claims of other jobs nothing', async () => {
     await ready(1_000)
     const before = (await claim()).buffers

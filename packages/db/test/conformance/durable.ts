@@ -374,6 +374,32 @@ export function describeDurable(dialect: Dialect): void {
         expect(await claimOne(store)).toMatchObject({ id: run.id, run: 2 })
       })
 
+      it('counts for the rate of its queue when it is resumed, and keeps its queue and priority', async () => {
+        const store = await bench.openWithClock()
+        const run = await aRun(store, { priority: 7 })
+        await store.settle([suspend(run, [nap])])
+        await store.limit({ queue: 'default' }, { rate: { count: 1, intervalMs: MINUTE } })
+        bench.clock.advance(MINUTE)
+        await store.enqueue([aJob({ priority: 3 })])
+        expect(await claimOne(store)).toMatchObject({ id: run.id, run: 2, queue: 'default', priority: 7 })
+        expect(await isDue(store)).toBe(false)
+        bench.clock.advance(MINUTE)
+        expect(await isDue(store)).toBe(true)
+      })
+
+      it('that waits until a moment in the past is due now, not before the jobs that have waited', async () => {
+        const store = await bench.openWithClock()
+        await store.enqueue([aJob(), aJob()])
+        const run = await claimOne(store)
+        const until = new Date(bench.clock.now().getTime() - DAY)
+        bench.clock.advance(1_000)
+        await store.settle([suspend(run, [{ kind: 'timer', name: 'nap', key: 'sleep:nap', until }])])
+        expect(await read(store, run.id)).toMatchObject({
+          ...{ status: 'pending', runAt: bench.clock.now(), visibleAt: bench.clock.now() },
+        })
+        expect((await claimOne(store)).id).not.toBe(run.id)
+      })
+
       it('cannot be replaced, deleted or made due', async () => {
         const store = await bench.openWithClock()
         const unique = { key: 'refund 7', onConflict: 'replace' } as const
