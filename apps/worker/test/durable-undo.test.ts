@@ -489,17 +489,6 @@ describeBoth('ctx.undo', (bench) => {
       causes: [{ code: 'NESTED_CALL' }, { message: 'no' }],
     })
   })
-
-  it('is refused in an isolated topic, also where it runs in this process', async () => {
-    const isolated = defineJobs({ order: job({ input: z.unknown(), isolate: true }) })
-    const workers = defineWorkers(isolated, { order: (_job, { undo }) => undo('a', () => {}) })
-    const execution = await Execution.on(bench, workers, { inline: true })
-    expect(await execution.run('order')).toMatchObject({
-      status: 'failed',
-      retries: 0,
-      lastError: { code: 'UNDO_ISOLATED' },
-    })
-  })
 })
 
 describeBoth('a worker whose job is undone', (bench) => {

@@ -141,6 +141,29 @@ describeBoth('an isolated job', (bench) => {
     expect(await readFile(file, 'utf8')).toBe('1 last\n1 first\n2 last\n2 first\n')
   })
 
+  it('is undone in its process, and in another one if that dies', async () => {
+    const execution = await isolated(bench)
+    const folder = await mkdtemp(join(tmpdir(), 'oncue-undoes-'))
+    bench.defer(() => rm(folder, { recursive: true }))
+    const file = join(folder, 'notes')
+    const { id } = await execution.run('undoes', { file })
+    await execution.store.cancel([id])
+    expect(await execution.settled(await execution.startNext('undoes'))).toMatchObject({
+      ...{ status: 'pending', retries: 1, lastError: { code: 'WORKER_CRASHED' } },
+    })
+    expect(await execution.settled(await execution.startNext('undoes'))).toMatchObject({
+      status: 'cancelled',
+    })
+    expect((await readFile(file, 'utf8')).trimEnd().split('\n')).toEqual([
+      'released',
+      'slow 2, NESTED_CALL',
+      'crash',
+      'crash',
+      'unbook a seat',
+      'released',
+    ])
+  })
+
   it('asks people, and again when its own schema refuses the answer', async () => {
     const execution = await isolated(bench)
     const { store } = execution

@@ -1,4 +1,5 @@
-import { appendFile, writeFile } from 'node:fs/promises'
+import { once } from 'node:events'
+import { appendFile, readFile, writeFile } from 'node:fs/promises'
 import { defineJobs, defineWorkers, type JobContext, job, PermanentError, Snooze } from '@oncue/core'
 import { nap } from '@oncue/testing'
 import { z } from 'zod'
@@ -49,6 +50,12 @@ const jobs = defineJobs({
   holds: isolated(),
   late: isolated(),
   commits: isolated(),
+  undoes: job({
+    input: z.object({ file: z.string() }),
+    isolate: true,
+    retry: false,
+    signals: { go: z.null() },
+  }),
   local: job({ input: z.unknown() }),
 })
 
@@ -61,6 +68,29 @@ const environment = () => process.env
 let refused: Promise<unknown> | undefined
 
 export const workers = defineWorkers(jobs, {
+  /** Notes what is undone in a file. One undo takes too long at first, one kills its process. */
+  async undoes({ payload: { file } }, ctx) {
+    const note = (what: string) => appendFile(file, `${what}\n`)
+    let booked = 'nothing'
+    await ctx.undo('unbook', () => note(`unbook ${booked}`))
+    booked = await ctx.step('book', () => 'a seat')
+    const crash = async () => {
+      const isFirst = !(await readFile(file, 'utf8')).includes('crash')
+      await note('crash')
+      if (isFirst) process.exit(3)
+    }
+    await ctx.undo('crash', crash)
+    let attempts = 0
+    const slow = async (signal: AbortSignal) => {
+      attempts += 1
+      if (attempts === 1) await once(signal, 'abort')
+      else await note(`slow ${attempts}, ${await ctx.sleep('again', 1).catch(({ code }) => code)}`)
+    }
+    await ctx.undo('slow', slow, { timeout: 100, retry: { strategy: 'fixed', baseDelay: 0 } })
+    ctx.defer(() => note('released'))
+    await ctx.receive('go')
+  },
+
   doubles: ({ payload }) => ({ doubled: payload.n * 2, pid: process.pid }),
   fails: () => {
     throw new RateLimited('too many', { cause: new TypeError('429', { cause: 'the server' }) })

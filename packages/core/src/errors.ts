@@ -177,7 +177,6 @@ export const ERRORS = {
   UNDO_MISSING: broken(
     'Deploy code that comes to this ctx.undo again, or undo by hand what the message names. Keep the names of steps and undos.',
   ),
-  UNDO_ISOLATED: broken('Turn off isolation for this topic: an undo of an isolated handler cannot run.'),
   STEP_TIMEOUT: {
     http: 504,
     trpc: 'GATEWAY_TIMEOUT',

@@ -1,4 +1,11 @@
-import { type JobContext, type JobDefinition, type JobLog, OncueError, type RunningJob } from '@oncue/core'
+import {
+  type JobContext,
+  type JobDefinition,
+  type JobLog,
+  OncueError,
+  type RunningJob,
+  type StepOptions,
+} from '@oncue/core'
 import { encodeJson, encodeProgress, parsePayload, toRegistry } from '@oncue/core/internal'
 import type { ClaimedJob } from '@oncue/db'
 import { systemRuntime } from '@oncue/runtime'
@@ -6,11 +13,12 @@ import { ownCode } from '../own-code.ts'
 import { createAsk } from '../run/ask.ts'
 import { Deferred } from '../run/deferred.ts'
 import { SpawnKeys, spawnedChildren, spawnWith, valuesOf } from '../run/durable/spawn-calls.ts'
-import { undoIsolated } from '../run/durable/undo.ts'
+import { isUndoing } from '../run/durable/undo.ts'
+import { assertUndo } from '../run/durable/undo-calls.ts'
 import { createJobLog } from '../run/job-log.ts'
 import { setUpModules } from '../run/module-hooks.ts'
 import { loadModules } from '../run/modules.ts'
-import { assertNotNested, createSteps } from '../run/steps.ts'
+import { assertNotNested, createSteps, runWithin, type Work } from '../run/steps.ts'
 import { unawaited } from '../run/unawaited.ts'
 import { inPages } from '../run/waited-for.ts'
 import type { Called, Calls, FromChild, ToChild, Told } from './messages.ts'
@@ -47,6 +55,12 @@ process.on('message', (message: ToChild) => {
     case 'release':
       if (current?.seq === message.seq) void current.context.release().finally(() => process.exit())
       break
+    case 'undo':
+      void undo(message)
+      break
+    case 'abort-undo':
+      undoing.get(message.undo)?.abort(unpackError(message.error))
+      break
     case 'stop':
       void close().finally(() => process.exit())
       break
@@ -60,6 +74,22 @@ process.on('message', (message: ToChild) => {
       break
   }
 })
+
+/** Of the attempts of undos. */
+const undoing = new Map<number, AbortController>()
+
+async function undo({ undo: attempt, name }: Extract<ToChild, { kind: 'undo' }>): Promise<void> {
+  const controller = new AbortController()
+  undoing.set(attempt, controller)
+  try {
+    await current?.context.runUndo(name, controller.signal)
+    send({ kind: 'undone', undo: attempt })
+  } catch (error) {
+    send({ kind: 'undone', undo: attempt, error: packError(error, current?.context.job.topic ?? '') })
+  } finally {
+    undoing.delete(attempt)
+  }
+}
 
 async function run(seq: number, job: ClaimedJob): Promise<FromChild> {
   loading ??= load()
@@ -78,7 +108,9 @@ async function run(seq: number, job: ClaimedJob): Promise<FromChild> {
       }),
   })
   current = { seq, context }
-  const value = await context.during(() => worker.handler(running, context))
+  const handle = () => worker.handler(running, context)
+  // What the handler has made and holds is there for its undos.
+  const value = isUndoing(job) ? await handle() : await context.during(handle)
   try {
     return { kind: 'returned', seq, result: value === undefined ? undefined : encodeJson(value, 'result') }
   } catch (cause) {
@@ -156,6 +188,7 @@ class ChildContext implements JobContext {
   readonly enqueue: JobContext['enqueue']
   readonly #controller = new AbortController()
   readonly #held = new Deferred()
+  readonly #undos = new Map<string, Work>()
   #isOver = false
 
   constructor(job: RunningJob, definition: JobDefinition, line: Line) {
@@ -187,7 +220,13 @@ class ChildContext implements JobContext {
       systemRuntime,
       (type, data) => call('tell', type, data),
     )
-    this.undo = () => unawaited(Promise.reject(undoIsolated(job.topic)))
+    const undo = async (name: string, work: Work, options: StepOptions) => {
+      assertUndo(name, work, options)
+      // The first one of a name stands; the worker refuses the second.
+      if (!this.#undos.has(name)) this.#undos.set(name, work)
+      await call('undo', name, options)
+    }
+    this.undo = (name, work, options = {}) => unawaited(undo(name, work, options))
     this.step = steps.step
     this.plan = steps.plan
     this.node = steps.node
@@ -244,6 +283,10 @@ class ChildContext implements JobContext {
       this.#isOver = true
       await this.release()
     }
+  }
+
+  async runUndo(name: string, signal: AbortSignal): Promise<void> {
+    await runWithin('step', name, () => this.#undos.get(name)?.(signal))
   }
 
   release(): Promise<void> {

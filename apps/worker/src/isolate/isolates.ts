@@ -1,10 +1,12 @@
 import { type ChildProcess, fork, spawn } from 'node:child_process'
 import { type Isolation, isOncueError, OncueError } from '@oncue/core'
+import { asSignal } from '@oncue/core/internal'
 import type { ClaimedJob } from '@oncue/db'
 import { type Runtime, withTimeout } from '@oncue/runtime'
 import { environmentFor } from '../config.ts'
 import { ownFile, ownText } from '../own-code.ts'
 import type { RunContext } from '../run/context.ts'
+import { isUndoing } from '../run/durable/undo.ts'
 import type { Called, Calls, FromChild, ToChild } from './messages.ts'
 import { type PackedError, packError, unpackError } from './packed-error.ts'
 
@@ -39,7 +41,9 @@ export class Isolates {
       else this.#processes.delete(child)
     }
     const result = child.run(job, context)
-    result.then(reuse, reuse)
+    // The undos of a job that is being undone run in it after its handler.
+    if (isUndoing(job)) void child.closed.then(reuse)
+    else result.then(reuse, reuse)
     return { result, kill: () => child.kill() }
   }
 
@@ -70,12 +74,16 @@ class IsolateProcess {
   readonly #process: ChildProcess
   readonly #memoryMb: number | undefined
   readonly #runtime: Runtime
-  readonly #closed: Promise<void>
+  /** It has ended. */
+  readonly closed: Promise<void>
   #isAlive = true
   #current: Current | undefined
   #seq = 0
   /** Its uncaught error. */
   #uncaught: Error | undefined
+  #undos = 0
+  /** Attempts of undos that are under way. */
+  readonly #undoing = new Map<number, { resolve(): void; reject(error: unknown): void }>()
 
   constructor(modules: readonly string[], { memoryMb, env = [] }: Isolation, runtime: Runtime) {
     this.#runtime = runtime
@@ -83,7 +91,7 @@ class IsolateProcess {
     const flags = [...inheritedFlags(), ...(memoryMb ? [`--max-old-space-size=${memoryMb}`] : [])]
     this.#process = startChild(flags, [JSON.stringify(modules), String(process.pid)], environmentFor(env))
     this.#process.on('message', (message) => this.#receive(message as FromChild))
-    this.#closed = new Promise((resolve) => {
+    this.closed = new Promise((resolve) => {
       // A process that could not be started emits 'error', any other 'close'. 'exit' may come before the last message.
       this.#process.on('error', (error) => resolve(this.#die(`could not be started: ${error.message}`)))
       this.#process.once('close', (code, signal) => resolve(this.#die(this.#exitReason(code, signal))))
@@ -111,8 +119,29 @@ class IsolateProcess {
         else signal.addEventListener('abort', abort)
       })
     } finally {
+      // A handler that is being undone may end before its undos have run.
+      if (!isUndoing(job)) {
+        signal.removeEventListener('abort', abort)
+        this.#current = undefined
+      }
+    }
+  }
+
+  /** The work of an undo, which stayed with its handler. */
+  async #undo(name: string, signal: AbortSignal): Promise<void> {
+    this.#undos += 1
+    const undo = this.#undos
+    const abort = () => this.#send({ kind: 'abort-undo', undo, error: packError(signal.reason, '') })
+    signal.addEventListener('abort', abort)
+    try {
+      await new Promise<void>((resolve, reject) => {
+        if (!this.isAlive) throw this.#crashed('has ended')
+        this.#undoing.set(undo, { resolve, reject })
+        this.#send({ kind: 'undo', undo, name })
+      })
+    } finally {
       signal.removeEventListener('abort', abort)
-      this.#current = undefined
+      this.#undoing.delete(undo)
     }
   }
 
@@ -139,15 +168,19 @@ class IsolateProcess {
   async #end(): Promise<void> {
     const kill = () => {
       this.kill()
-      return this.#closed
+      return this.closed
     }
-    await withTimeout(this.#closed, STOP_MS, kill, this.#runtime)
+    await withTimeout(this.closed, STOP_MS, kill, this.#runtime)
   }
 
   #receive(message: FromChild): void {
     const current = this.#current
     if (message.kind === 'uncaught') this.#uncaught = unpackError(message.error)
-    else if (message.seq !== current?.seq) this.#receiveLate(message)
+    else if (message.kind === 'undone') {
+      const attempt = this.#undoing.get(message.undo)
+      if (message.error) attempt?.reject(unpackError(message.error))
+      else attempt?.resolve()
+    } else if (message.seq !== current?.seq) this.#receiveLate(message)
     else if (message.kind === 'returned') current.resolve(message.result && JSON.parse(message.result))
     else if (message.kind === 'threw') current.reject(unpackError(message.error))
     else if (message.kind === 'call') void this.#perform(message.call, current.context, message)
@@ -161,7 +194,7 @@ class IsolateProcess {
   }
 
   /** A call of a run that is over must not wait for ever. */
-  #receiveLate(message: FromChild): void {
+  #receiveLate(message: Exclude<FromChild, { kind: 'uncaught' | 'undone' }>): void {
     if (message.kind !== 'call') return
     const error = packError(
       new OncueError('STALE_RUN', 'this run has ended; its context can no longer write'),
@@ -172,6 +205,12 @@ class IsolateProcess {
 
   async #perform(call: number, context: RunContext, { method, args }: Called): Promise<void> {
     try {
+      if (method === 'undo') {
+        const [name, options] = args
+        const work = (signal: AbortSignal) => this.#undo(name, signal)
+        this.#send({ kind: 'result', call, value: await context.durable.undos.register(name, work, options) })
+        return
+      }
       // Method and arguments match; the compiler cannot infer that from a union.
       const perform = CALLS[method] as (context: RunContext, ...args: unknown[]) => Promise<unknown>
       this.#send({ kind: 'result', call, value: await perform(context, ...args) })
@@ -187,8 +226,16 @@ class IsolateProcess {
 
   #die(how: string): void {
     this.#isAlive = false
+    const error = this.#crashed(how)
+    this.#current?.reject(error)
+    for (const { reject } of this.#undoing.values()) reject(error)
+  }
+
+  /** Not to be repeated by the undo that meets it: another process has to repeat the handler before. */
+  #crashed(how: string): Error {
     const options = this.#uncaught ? { cause: this.#uncaught } : {}
-    this.#current?.reject(new OncueError('WORKER_CRASHED', `the child process of this run ${how}`, options))
+    const error = new OncueError('WORKER_CRASHED', `the child process of this run ${how}`, options)
+    return this.#undoing.size > 0 ? asSignal(error, { kind: 'suspend' }) : error
   }
 
   #exitReason(code: number | null, signal: NodeJS.Signals | null): string {
@@ -222,7 +269,10 @@ function receiveUnstored(context: RunContext, step: string, packed: PackedError)
 }
 
 const CALLS: {
-  [Method in keyof Calls]: (context: RunContext, ...args: Parameters<Calls[Method]>) => unknown
+  [Method in Exclude<keyof Calls, 'undo'>]: (
+    context: RunContext,
+    ...args: Parameters<Calls[Method]>
+  ) => unknown
 } = {
   checkpoint: (context, cursor) => context.checkpoint(cursor),
   emit: (context, type, data) => context.emit(type, data),

@@ -1,4 +1,4 @@
-import type { ErrorCode, JobLog, SettledChild } from '@oncue/core'
+import type { ErrorCode, JobLog, SettledChild, StepOptions } from '@oncue/core'
 import type { ClaimedJob } from '@oncue/db'
 import type { AskRequest, GivenAnswer, RefusedAnswer } from '../run/ask.ts'
 import type { ChildRef } from '../run/durable/spawn-calls.ts'
@@ -11,6 +11,9 @@ export type ToChild =
   | { readonly kind: 'abort'; readonly seq: number; readonly code: ErrorCode; readonly message: string }
   /** The run is suspended: release what it holds, and end. */
   | { readonly kind: 'release'; readonly seq: number }
+  /** Run an undo that the handler has registered. */
+  | { readonly kind: 'undo'; readonly undo: number; readonly name: string }
+  | { readonly kind: 'abort-undo'; readonly undo: number; readonly error: PackedError }
   | { readonly kind: 'stop' }
   | { readonly kind: 'result'; readonly call: number; readonly value: unknown }
   | { readonly kind: 'error'; readonly call: number; readonly error: PackedError }
@@ -20,6 +23,7 @@ export type FromChild =
   | { readonly kind: 'threw'; readonly seq: number; readonly error: PackedError }
   /** The last message of a child that dies of an uncaught error. */
   | { readonly kind: 'uncaught'; readonly error: PackedError }
+  | { readonly kind: 'undone'; readonly undo: number; readonly error?: PackedError | undefined }
   | ({ readonly kind: 'tell'; readonly seq: number } & Told)
   | ({ readonly kind: 'call'; readonly seq: number; readonly call: number } & Called)
 
@@ -49,6 +53,8 @@ export interface Calls {
   sleep(name: string, until: number | string | Date): Promise<void>
   since(change: string): Promise<boolean>
   receive(name: string, options: object | undefined): Promise<unknown>
+  /** Registers an undo, whose work stays in the child process. */
+  undo(name: string, options: StepOptions): Promise<void>
   ask(name: string, request: AskRequest, refused: RefusedAnswer | undefined): Promise<GivenAnswer>
 }
 

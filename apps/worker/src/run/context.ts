@@ -37,7 +37,7 @@ import { Deferred } from './deferred.ts'
 import type { DryRun } from './durable/calls.ts'
 import { Durable } from './durable/durable.ts'
 import { hashOf, SpawnKeys, spawnedChildren, spawnWith, valuesOf } from './durable/spawn-calls.ts'
-import { comesNoFurther, isUndoing, undoIsolated } from './durable/undo.ts'
+import { comesNoFurther, isUndoing } from './durable/undo.ts'
 import type { JobEvents, RunEvents } from './job-events.ts'
 import { createJobLog } from './job-log.ts'
 import { encodeResult } from './outcome.ts'
@@ -331,13 +331,7 @@ export class RunContext implements JobContext {
   }
 
   get undo(): JobContext['undo'] {
-    return (name, work, options = {}) => unawaited(this.#undo(name, work, options))
-  }
-
-  async #undo(...undo: Required<Parameters<JobContext['undo']>>): Promise<void> {
-    // Also where isolated topics run in this process, as in tests.
-    if (this.#definition.isolate) throw undoIsolated(this.job.topic)
-    await this.durable.undos.register(...undo)
+    return (name, work, options = {}) => unawaited(this.durable.undos.register(name, work, options))
   }
 
   get defer(): JobContext['defer'] {

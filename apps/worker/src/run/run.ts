@@ -214,7 +214,6 @@ export class JobRun implements Run, RunView, Timed {
   stop(): void {
     if (this.#isOver || this.#isUndoing) return
     this.#leave({ how: 'returned', value: undefined })
-    this.#isolated?.kill()
     this.#drop?.(comesNoFurther())
   }
 
@@ -254,7 +253,11 @@ export class JobRun implements Run, RunView, Timed {
     if (this.#timeout) runtime.cancel(this.#timeout)
     if (this.#patience) runtime.cancel(this.#patience)
     if (this.#context.held) void this.#release(this.#context.held).then(() => this.#writeEvents(end))
-    else this.#writeEvents(end)
+    else {
+      // It had the undos, and its handler may still be waiting.
+      if (isUndoing(this.job)) this.#isolated?.kill()
+      this.#writeEvents(end)
+    }
   }
 
   /** After this turn, in which the run may still have to abort its signal. */

@@ -11,6 +11,16 @@ import { Attempts, UNDO } from './attempts.ts'
 import type { Calls } from './calls.ts'
 import { type RegisteredUndo, type UndoEnd, undoFailed, undoMissing, withUndoRetry } from './undo.ts'
 
+/** Throws if it cannot be registered. */
+export function assertUndo(name: unknown, work: unknown, options: StepOptions): void {
+  assertNotNested('undo')
+  assertCallName(name, 'undo')
+  assertStepOptions(options)
+  if (typeof work !== 'function') {
+    throw new OncueError('INVALID_INPUT', `ctx.undo(${JSON.stringify(name)}) needs a function that undoes`)
+  }
+}
+
 /** `ctx.undo`, and the run of what it registered. */
 export class UndoCalls {
   readonly #calls: Calls
@@ -25,12 +35,7 @@ export class UndoCalls {
   }
 
   async register(name: string, work: Work, options: StepOptions): Promise<void> {
-    assertNotNested('undo')
-    assertCallName(name, 'undo')
-    assertStepOptions(options)
-    if (typeof work !== 'function') {
-      throw new OncueError('INVALID_INPUT', `ctx.undo(${JSON.stringify(name)}) needs a function that undoes`)
-    }
+    assertUndo(name, work, options)
     const calls = this.#calls
     const key = calls.claim(`undo:${name}`, 'undo', name)
     // At once: a handler that does not wait for it may throw before it is recorded.
@@ -77,7 +82,9 @@ export class UndoCalls {
         // A run that was asked to stop leaves the rest to the next one.
         if (aborted) return { how: 'not_undone', error: signal.reason, isFinal: false }
         const isAway = isOncueError(error) && error.retryable && !isOncueError(error, 'STEP_TIMEOUT')
-        return isAway ? { how: 'not_undone', error, isFinal: false } : undoFailed(name, open, error)
+        // The process of an isolated handler has died, and with it the undos.
+        const isLost = isOncueError(error, 'WORKER_CRASHED')
+        return isAway || isLost ? { how: 'not_undone', error, isFinal: false } : undoFailed(name, open, error)
       }
     }
     return { how: 'undone' }

@@ -38,12 +38,6 @@ export function comesNoFurther(): Error {
   return asSignal(error, { kind: 'suspend' })
 }
 
-/** Not retried: it would only meet the same. */
-export function undoIsolated(topic: string): Error {
-  const message = `the topic ${topic} is isolated, and an isolated handler cannot register an undo`
-  return asSignal(new OncueError('UNDO_ISOLATED', message), { kind: 'permanent' })
-}
-
 export function undoFailed(name: string, left: readonly string[], cause: unknown): UndoEnd {
   const before =
     left.length > 0 ? `; not undone either: ${left.map((each) => JSON.stringify(each)).join(', ')}` : ''
