@@ -2169,7 +2169,9 @@ begin
     using errcode = 'OC003';
 end $$;
 
-create function oncue.release_dependants(p_now timestamptz, p_parents uuid[], p_completed boolean) returns void
+create function oncue.release_dependants(
+  p_now timestamptz, p_parents uuid[], p_completed boolean, p_ended_before boolean default false
+) returns void
   language plpgsql
   set search_path = pg_catalog, pg_temp
   set enable_seqscan = off
@@ -2185,6 +2187,7 @@ declare
   v_stopped uuid[];
   v_cancelled uuid[];
   v_family constant boolean := exists (select from oncue.children);
+  v_ended_before boolean := p_ended_before;
 begin
   if not v_family and not exists (select from oncue.deps) then return; end if;
   while cardinality(v_parents) > 0 loop
@@ -2215,7 +2218,8 @@ begin
       from oncue.deps d where d.parent_id = any (v_parents) and d.policy in ('stop', 'cancel');
     v_parents := oncue.end_rows(p_now, v_stopped, 'failed', oncue.parent_failed())
       || oncue.end_rows(p_now, v_cancelled, 'cancelled', null)
-      || case when v_family then oncue.cancel_orphans(p_now, v_parents) else '{}' end;
+      || case when v_family and not v_ended_before then oncue.cancel_orphans(p_now, v_parents) else '{}' end;
+    v_ended_before := false;
   end loop;
 end $$;
 
@@ -3280,7 +3284,7 @@ begin
       v_gone := array(select unnest(v_gone) except select unnest(v_busy));
       perform oncue.release_dependants(v_now, v_completed, true);
       update oncue.deps d set policy = 'stop' where d.parent_id = any (v_gone) and d.policy = 'wait';
-      perform oncue.release_dependants(v_now, v_other || v_gone, false);
+      perform oncue.release_dependants(v_now, v_other || v_gone, false, true);
     end if;
   end if;
 

@@ -1,8 +1,11 @@
 -- Releases or ends the dependants of parents that ended, and the dependants of those that end: in a loop instead of
 -- recursion, because a chain may be longer than the stack is deep. The parents' rows are gone from the
 -- live table. Dependants that keep waiting for a failed parent are not locked. The same for jobs that spawned those which
--- ended: they are woken if they wait for them; and the children of a cancelled job are cancelled.
-create function oncue.release_dependants(p_now timestamptz, p_parents uuid[], p_completed boolean) returns void
+-- ended: they are woken if they wait for them; and the children of a cancelled job are cancelled. Not if the parents have ended
+-- before, and only their edges are new: children that were requeued since have lives of their own.
+create function oncue.release_dependants(
+  p_now timestamptz, p_parents uuid[], p_completed boolean, p_ended_before boolean default false
+) returns void
   language plpgsql
 as $$
 declare
@@ -11,6 +14,7 @@ declare
   v_stopped uuid[];
   v_cancelled uuid[];
   v_family constant boolean := exists (select from oncue.children);
+  v_ended_before boolean := p_ended_before;
 begin
   if not v_family and not exists (select from oncue.deps) then return; end if;
   while cardinality(v_parents) > 0 loop
@@ -41,6 +45,7 @@ begin
       from oncue.deps d where d.parent_id = any (v_parents) and d.policy in ('stop', 'cancel');
     v_parents := oncue.end_rows(p_now, v_stopped, 'failed', oncue.parent_failed())
       || oncue.end_rows(p_now, v_cancelled, 'cancelled', null)
-      || case when v_family then oncue.cancel_orphans(p_now, v_parents) else '{}' end;
+      || case when v_family and not v_ended_before then oncue.cancel_orphans(p_now, v_parents) else '{}' end;
+    v_ended_before := false;
   end loop;
 end $$;

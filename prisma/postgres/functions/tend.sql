@@ -42,7 +42,7 @@ begin
       v_gone := array(select unnest(v_gone) except select unnest(v_busy));
       perform oncue.release_dependants(v_now, v_completed, true);
       update oncue.deps d set policy = 'stop' where d.parent_id = any (v_gone) and d.policy = 'wait';
-      perform oncue.release_dependants(v_now, v_other || v_gone, false);
+      perform oncue.release_dependants(v_now, v_other || v_gone, false, true);
     end if;
   end if;
 

@@ -242,6 +242,18 @@ export function describeChildren(dialect: Dialect): void {
         )
         expect(statuses).toEqual(['cancelled', 'cancelled', 'processing', 'processing'])
       })
+
+      it('that were requeued after it was cancelled go on, whatever else waits for it', async () => {
+        const store = await bench.openWithClock()
+        const parent = await aParent(store)
+        const [child = ''] = await spawn(store, parent, 1)
+        await store.settle([{ ...ref(parent), kind: 'cancel' }])
+        expect((await read(store, child)).status).toBe('cancelled')
+        await store.requeue([child])
+        await store.enqueue([aJob({ after: [parent.id] }), aJob({ after: [parent.id], onParentFailure: 'stop' })])
+        await store.rescue()
+        expect((await read(store, child)).status).toBe('pending')
+      })
     })
 
     describe('that failed', () => {
