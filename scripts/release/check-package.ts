@@ -76,8 +76,11 @@ async function checkCommands({ manifest }: Packed, folder: string): Promise<stri
 
 /** Every package that the code imports must be installed with it. */
 async function checkImports({ manifest, files }: Packed, folder: string): Promise<string[]> {
-  const { name, dependencies, peerDependencies } = manifest
-  const known = new Set([name, ...Object.keys({ ...dependencies, ...peerDependencies })])
+  const { name, dependencies, peerDependencies, optionalDependencies } = manifest
+  const known = new Set([
+    name,
+    ...Object.keys({ ...dependencies, ...peerDependencies, ...optionalDependencies }),
+  ])
   const problems: string[] = []
   for (const file of files.filter((path) => /^dist\/.*\.[cm]?js$/.test(path))) {
     const text = await readFile(join(folder, file), 'utf8')

@@ -29,7 +29,10 @@ export async function installOffline(folder: string, packages: readonly Packed[]
     await unpack(tarball, to)
     const optional = manifest.peerDependenciesMeta ?? {}
     const peers = Object.keys(manifest.peerDependencies ?? {}).filter((name) => !optional[name]?.optional)
-    for (const name of [...Object.keys(manifest.dependencies ?? {}), ...peers])
+    for (const name of [
+      ...Object.keys({ ...manifest.dependencies, ...manifest.optionalDependencies }),
+      ...peers,
+    ])
       if (!name.startsWith('@oncue/')) await add(join(home, 'node_modules'), name, to)
   }
 }

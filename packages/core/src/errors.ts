@@ -249,7 +249,7 @@ export const ERRORS = {
   // The process
   UNSUPPORTED_NODE: broken('Use the Node.js version named in the message.'),
   SQLITE_DRIVER_MISSING: broken(
-    'Install better-sqlite3, and leave it out of a bundle: it is `external`, beside what the bundler writes.',
+    'Install better-sqlite3 (in a bundle it is `external`, beside what the bundler writes), or use Node.js 22.16 or newer.',
   ),
   CODE_MISSING: broken('Reinstall @oncue/worker, and build the bundle again.'),
   INTERNAL: broken('This is a bug in Oncue: please report it with the message and the cause.'),

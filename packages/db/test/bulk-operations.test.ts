@@ -190,7 +190,7 @@ function counting(driver: Driver): { driver: Driver; written: number[] } {
     construct(Target, [file, options]) {
       const db = new Target(file, options)
       const prepare = db.prepare.bind(db)
-      const changes = () => prepare('SELECT total_changes()').pluck().get() as number
+      const changes = () => Number(prepare('SELECT total_changes()').raw().all().flat()[0])
       let before = 0
       db.prepare = ((source: string) => {
         const statement = prepare(source)

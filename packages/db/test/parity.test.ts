@@ -1,9 +1,8 @@
 import { spawnSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
-import type { Database } from 'better-sqlite3'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
-import { loadDriver } from '../src/sqlite/driver.ts'
+import { type Database, loadDriver } from '../src/sqlite/driver.ts'
 import { sqliteFile } from '../src/url.ts'
 import { createPostgresDatabase, createSqliteDatabase, type TestDatabase } from './support/index.ts'
 

@@ -19,7 +19,7 @@ describe('opening a file that others use', () => {
     const driver = await loadDriver()
     const file = sqliteFile(database.url)
     const owner = new driver(file)
-    owner.pragma('locking_mode = EXCLUSIVE')
+    owner.exec('PRAGMA locking_mode = EXCLUSIVE')
     owner.exec('BEGIN EXCLUSIVE')
     expect(() => new SqliteStore({ driver, file })).toThrow(
       expect.objectContaining({ code: 'DATABASE_BUSY', retryable: true }),

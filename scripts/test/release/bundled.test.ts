@@ -60,11 +60,12 @@ it.each(['esm', 'cjs'] as const)(
   },
 )
 
-it('a bundle without the driver says so', async () => {
+it('a bundle without the driver uses node:sqlite, in all of its threads, or says that it has none', async () => {
   const target = join(folder, 'without')
   await bundle(target, 'esm', ['better-sqlite3'])
-  const running = run(process.execPath, ['service.mjs', `file:${join(target, 'oncue.db')}`, 'jobs.mjs'], {
-    cwd: target,
-  })
+  const args = ['service.mjs', `file:${join(target, 'oncue.db')}`, 'jobs.mjs']
+  const { stdout, stderr } = await run(process.execPath, args, { cwd: target })
+  expect({ stdout, stderr }).toEqual({ stdout: 'Hello, bundle, in a child process', stderr: '' })
+  const running = run(process.execPath, ['--no-experimental-sqlite', ...args], { cwd: target })
   await expect(running).rejects.toThrow('better-sqlite3 cannot be loaded')
 })

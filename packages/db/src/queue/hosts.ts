@@ -35,8 +35,15 @@ export type PoolHost = {
   connect(): Promise<{ query(sql: string, values: unknown[]): unknown; release(destroy?: boolean): void }>
 }
 
-/** A better-sqlite3 connection. */
-export type SqliteHost = SqliteTransaction & { readonly inTransaction: boolean; exec(sql: string): unknown }
+/** A connection of better-sqlite3 or bun:sqlite, or a `DatabaseSync` of node:sqlite. */
+export type SqliteHost = SqliteTransaction & { exec(sql: string): unknown } & (
+    | { readonly inTransaction: boolean }
+    | { readonly isTransaction: boolean }
+  )
+
+export function isInTransaction(database: SqliteHost): boolean {
+  return 'isTransaction' in database ? database.isTransaction : database.inTransaction
+}
 
 /** Opens a transaction, gives it to `work`, and commits when that has ended. */
 export type TransactionHost = (work: (tx: Transaction) => Promise<void>) => PromiseLike<unknown>
@@ -57,7 +64,7 @@ export type Hosts = {
   readonly prisma: PrismaHost
   /** A Pool of pg, not a Client. */
   readonly pool: PoolHost
-  /** A better-sqlite3 connection. */
+  /** A connection of better-sqlite3 or bun:sqlite, or a `DatabaseSync` of node:sqlite. */
   readonly database: SqliteHost
   /** Any other library: `(work) => knex.transaction((trx) => work(fromKnex(trx)))`, on Postgres or SQLite. */
   readonly transaction: TransactionHost
@@ -90,7 +97,7 @@ export function toHome(
   }
   throw new OncueError(
     'INVALID_INPUT',
-    'createQueue takes one of: prisma, a PrismaClient; pool, a Pool of pg; database, a better-sqlite3 connection; transaction, a function that opens one; store, from openStore',
+    'createQueue takes one of: prisma, a PrismaClient; pool, a Pool of pg; database, a connection of better-sqlite3 or node:sqlite; transaction, a function that opens one; store, from openStore',
   )
 }
 
@@ -173,14 +180,14 @@ function onSqlite(database: SqliteHost, schema: string, runtime: Runtime): Home 
   const newId = jobIdsOf(runtime)
   const alone = <T>(work: () => Promise<T>): Promise<T> => {
     // Everything on this connection is part of its open transaction, wanted or not.
-    if (database.inTransaction) return work()
+    if (isInTransaction(database)) return work()
     try {
       database.exec('BEGIN IMMEDIATE')
       const done = work()
       database.exec('COMMIT')
       return done
     } catch (error) {
-      if (database.inTransaction) database.exec('ROLLBACK')
+      if (isInTransaction(database)) database.exec('ROLLBACK')
       throw fromSqlite(error)
     }
   }

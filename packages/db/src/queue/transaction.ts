@@ -10,7 +10,7 @@ export type PrismaTransaction = {
 /** A `pg` client, or anything else with `query(sql, params)` that returns rows, or `{ rows }`. */
 export type QueryTransaction = { query(sql: string, values: unknown[]): PromiseLike<unknown> }
 
-/** A better-sqlite3 connection. */
+/** A connection of better-sqlite3, node:sqlite or bun:sqlite. */
 export type SqliteTransaction = {
   prepare(sql: string): { run(...values: unknown[]): unknown; all?(...values: unknown[]): unknown[] }
 }

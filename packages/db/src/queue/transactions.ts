@@ -4,7 +4,7 @@ import { toOncueError as fromPostgres } from '../postgres/errors.ts'
 import { renamed, renameTo } from '../schema.ts'
 import { toOncueError as fromSqlite } from '../sqlite/errors.ts'
 import type { Store } from '../store.ts'
-import { assertPool, PRISMA_TIMES, type PrismaHost, type SqliteHost } from './hosts.ts'
+import { assertPool, isInTransaction, PRISMA_TIMES, type PrismaHost, type SqliteHost } from './hosts.ts'
 import { fromKnex, fromMikroOrm, fromPostgresJs, fromTypeOrm } from './orm-transactions.ts'
 import { type DrizzleSql, type DrizzleTransaction, fromDrizzle, fromKysely } from './query-builders.ts'
 import { driveIn, type Row, type Steps, type Transaction } from './transaction.ts'
@@ -61,7 +61,7 @@ export function transactionsOf<Pool extends PoolLike>(service: {
   readonly pool: Pool
 }): Transactions<ClientOf<Pool['connect']>, 'async'>
 export function transactionsOf<Database extends SqliteHost>(service: {
-  /** A better-sqlite3 connection. */
+  /** A connection of better-sqlite3 or bun:sqlite, or a `DatabaseSync` of node:sqlite. */
   readonly database: Database
 }): Transactions<Database, 'sync'>
 export function transactionsOf<Db extends DrizzleLike & { execute: Opens }, Sql, Part>(service: {
@@ -196,7 +196,7 @@ function inSqlite(database: SqliteHost, work: (database: SqliteHost) => unknown)
     work(database)
     database.exec('COMMIT')
   } catch (error) {
-    if (database.inTransaction) database.exec('ROLLBACK')
+    if (isInTransaction(database)) database.exec('ROLLBACK')
     throw error
   }
 }

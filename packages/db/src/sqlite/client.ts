@@ -1,6 +1,6 @@
 import type { OncueError } from '@oncue/core'
 import { backoff, type Runtime, systemRuntime } from '@oncue/runtime'
-import type { Database, Statement } from 'better-sqlite3'
+import type { Database, Statement } from './driver.ts'
 import { toOncueError } from './errors.ts'
 
 type Task = {

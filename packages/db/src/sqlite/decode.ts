@@ -2,7 +2,7 @@ import type { Job } from '@oncue/core'
 import { type ColumnIn, type Extras, type FieldOf, noExtras, type TypeOf } from '../job-columns.ts'
 import type { ClaimedJob } from '../store.ts'
 
-/** As better-sqlite3 returns it: times are integers, JSON is text. */
+/** As the driver returns it: times are integers, JSON is text. */
 type Stored<Name extends ColumnIn<'claim'>> =
   TypeOf<Name> extends 'time' ? number : TypeOf<Name> extends 'json' ? string : Job[FieldOf<Name>]
 

@@ -1,7 +1,6 @@
 import { accessSync, constants, statfsSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import type { Runtime } from '@oncue/runtime'
-import type { Database } from 'better-sqlite3'
 import {
   bytes,
   type Check,
@@ -13,7 +12,7 @@ import {
   type Seen,
   warn,
 } from '../portable/finding.ts'
-import { driverFor, loadDriver } from './driver.ts'
+import { type Database, driverFor, loadDriver } from './driver.ts'
 import { toOncueError } from './errors.ts'
 import { READY } from './sql.ts'
 
@@ -31,7 +30,7 @@ export async function diagnoseSqlite(
   const Driver = driverFor(await loadDriver(), schema)
   const db = new Driver(file, { readonly: true, fileMustExist: true, timeout: 1_000 })
   const checks: Check[] = [
-    ['version', () => ok(`SQLite ${db.prepare('SELECT sqlite_version()').pluck().get()}`)],
+    ['version', () => ok(`SQLite ${firstValue(db, 'SELECT sqlite_version()')}`)],
     ['clock', () => ok("this host's (SQLite has no clock of its own)")],
     ['journal', () => journal(db, file)],
     ['permissions', () => permissions(file)],
@@ -50,8 +49,14 @@ export async function diagnoseSqlite(
   }
 }
 
+/** The first column of the first row. */
+function firstValue(db: Database, query: string): unknown {
+  const row = db.prepare(query).raw().get() as unknown[] | undefined
+  return row?.[0]
+}
+
 function journal(db: Database, file: string): Seen {
-  const mode = db.pragma('journal_mode', { simple: true })
+  const mode = firstValue(db, 'PRAGMA journal_mode')
   if (mode !== 'wal') {
     return fail(
       `mode ${mode}`,
@@ -107,9 +112,9 @@ function diskSpace(file: string): Seen {
 }
 
 function freePages(db: Database, file: string): Seen {
-  const pages = Number(db.pragma('page_count', { simple: true }))
-  const free = Number(db.pragma('freelist_count', { simple: true }))
-  const wasted = free * Number(db.pragma('page_size', { simple: true }))
+  const pages = Number(firstValue(db, 'PRAGMA page_count'))
+  const free = Number(firstValue(db, 'PRAGMA freelist_count'))
+  const wasted = free * Number(firstValue(db, 'PRAGMA page_size'))
   const share = Math.round((100 * free) / Math.max(1, pages))
   const found = `${bytes(wasted)} (${share}%) of ${bytes(statSync(file).size)}`
   if (wasted < LITTLE_SPACE || free < pages / 2) return ok(found)
@@ -131,7 +136,7 @@ function claimPlan(db: Database, index: string): Seen {
 function explain(db: Database): string {
   const values = Array.from(READY.matchAll(/\?/g), () => null)
   try {
-    const steps = db.prepare<unknown[], { detail: string }>(`EXPLAIN QUERY PLAN ${READY}`).all(...values)
+    const steps = db.prepare(`EXPLAIN QUERY PLAN ${READY}`).all(...values) as { detail: string }[]
     return steps.map(({ detail }) => detail).join('; ')
   } catch (error) {
     return (error as Error).message
@@ -141,7 +146,7 @@ function explain(db: Database): string {
 /** By their ids, which begin with the time: no other index has all of them in order. */
 function oldestRows(db: Database, runtime: Runtime): Seen {
   const first = (table: string) => {
-    const created = db.prepare(`SELECT created FROM ${table} ORDER BY id LIMIT 1`).pluck().get()
+    const created = firstValue(db, `SELECT created FROM ${table} ORDER BY id LIMIT 1`)
     return created === undefined ? null : new Date(Number(created))
   }
   return oldest({

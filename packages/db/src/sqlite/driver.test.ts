@@ -6,7 +6,7 @@ import { loadDriver } from './driver.ts'
 test('the driver opens a database', async () => {
   const Driver = await loadDriver()
   const db = new Driver(':memory:')
-  expect(db.prepare('SELECT 1').pluck().get()).toBe(1)
+  expect(db.prepare('SELECT 1 AS one').get()).toEqual({ one: 1 })
   db.close()
 })
 
@@ -18,7 +18,7 @@ test('a thread without a file of its own uses the same copy of the driver', asyn
   await loadDriver()
   const text = `
     const { getEnvironmentData, parentPort } = require('node:worker_threads')
-    const Driver = require(getEnvironmentData('oncue.better-sqlite3'))
+    const Driver = require(getEnvironmentData('oncue.sqlite'))
     parentPort.postMessage(new Driver(':memory:').prepare('SELECT 1').pluck().get())`
   const thread = new Worker(text, { eval: true })
   expect(await once(thread, 'message')).toEqual([1])

@@ -19,12 +19,13 @@ class WatchedFile {
 
   constructor(driver: Driver, file: string, pollMs: number, runtime: Runtime, onStop: () => void) {
     const db = new driver(file, { readonly: true, fileMustExist: true, timeout: 0 })
-    const read = db.prepare<[], number>('PRAGMA data_version').pluck()
-    let version = read.get()
+    const read = db.prepare('PRAGMA data_version')
+    const versionOf = () => (read.get() as { data_version: number }).data_version
+    let version = versionOf()
     const look = () => {
-      let current: number | undefined
+      let current: number
       try {
-        current = read.get()
+        current = versionOf()
       } catch {
         // The file is busy, being recovered: the next poll will see it.
         return

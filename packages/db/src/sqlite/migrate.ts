@@ -1,11 +1,10 @@
 import { existsSync } from 'node:fs'
 import { WORKER_SILENT_MS } from '@oncue/core/wire'
 import type { Runtime } from '@oncue/runtime'
-import type { Database } from 'better-sqlite3'
 import type { AppliedMigration, Ledger, MigrationDatabase } from '../migrate/ledger.ts'
 import { type Rename, renameTo } from '../schema.ts'
 import { whenFree as waitUntilFree } from './client.ts'
-import { driverFor, loadDriver, makePrivateFile } from './driver.ts'
+import { type Database, driverFor, loadDriver, makePrivateFile } from './driver.ts'
 import { toOncueError } from './errors.ts'
 
 const CREATE_LEDGER = `CREATE TABLE IF NOT EXISTS "oncue_migrations" (
@@ -35,8 +34,8 @@ export async function openSqlite(
   if (create) makePrivateFile(file)
   const db = await whenFree(() => new Driver(file, { timeout: 0, fileMustExist: !create }))
   try {
-    if (create) await whenFree(() => db.pragma('journal_mode = WAL'))
-    await whenFree(() => db.pragma('schema_version'))
+    if (create) await whenFree(() => db.exec('PRAGMA journal_mode = WAL'))
+    await whenFree(() => db.exec('PRAGMA schema_version'))
   } catch (error) {
     db.close()
     throw error
@@ -44,7 +43,9 @@ export async function openSqlite(
   return {
     rename,
     applied: () =>
-      whenFree(db.transaction(() => (hasTable(db, rename('oncue_migrations')) ? readLedger(db) : null))),
+      whenFree(() =>
+        inTransaction(db, () => (hasTable(db, rename('oncue_migrations')) ? readLedger(db) : null)),
+      ),
     async alone(work) {
       await whenFree(() => db.exec('BEGIN IMMEDIATE'))
       try {
@@ -89,6 +90,16 @@ function ledgerOn(db: Database, runtime: Runtime): Ledger {
     async remove() {
       db.exec('DROP TABLE oncue_migrations')
     },
+  }
+}
+
+/** The table may vanish between two reads. */
+function inTransaction<T>(db: Database, read: () => T): T {
+  db.exec('BEGIN')
+  try {
+    return read()
+  } finally {
+    db.exec('ROLLBACK')
   }
 }
 

@@ -1,4 +1,3 @@
-import type { Database } from 'better-sqlite3'
 import {
   type Connection,
   type Fragment,
@@ -8,6 +7,7 @@ import {
   toSqlite,
 } from '../portable/sql.ts'
 import type { SqliteWriter } from './client.ts'
+import type { Database } from './driver.ts'
 import { toOncueError } from './errors.ts'
 
 /** Portable SQL on SQLite: reads on a connection of their own, writes through the one writer. */
@@ -23,7 +23,7 @@ export function sqliteSql(
     // would block everything else in this process.
     await writer.runtime.sleep(0)
     try {
-      return reader.prepare(text).all(values) as Row[]
+      return reader.prepare(text).all(...values) as Row[]
     } catch (error) {
       throw toOncueError(error)
     }
@@ -39,7 +39,10 @@ export function sqliteSql(
     write: (statement) =>
       writer.write(() => {
         const { text, values } = toSqlite(statement)
-        return writerDb.prepare(text).raw().all(values) as unknown[][]
+        return writerDb
+          .prepare(text)
+          .raw()
+          .all(...values) as unknown[][]
       }),
     time: (value) => (value === null || value === undefined ? null : new Date(value as number)),
     json: (value) => (typeof value === 'string' ? JSON.parse(value) : value),
@@ -53,7 +56,7 @@ export function sqliteSql(
 /** Returns how many rows it changed. */
 export function run(db: Database, statement: Fragment): number {
   const { text, values } = toSqlite(statement)
-  return db.prepare(text).run(values).changes
+  return db.prepare(text).run(...values).changes
 }
 
 /** Prisma's SQL on SQLite: reads on their own connection, writes through the one writer. */
@@ -77,7 +80,7 @@ export function sqliteConnection(reader: Database, writerDb: Database, writer: S
 function send(db: Database, { text, values }: Fragment): NativeResult {
   const statement = db.prepare(text)
   const plain = sqliteValues(values)
-  if (!statement.reader) return { columns: [], rows: [], changes: statement.run(plain).changes }
-  const rows = statement.raw().all(plain) as unknown[][]
+  if (!statement.reader) return { columns: [], rows: [], changes: statement.run(...plain).changes }
+  const rows = statement.raw().all(...plain) as unknown[][]
   return { columns: statement.columns().map(({ name }) => name), rows, changes: rows.length }
 }

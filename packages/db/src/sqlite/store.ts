@@ -1,6 +1,5 @@
 import type { JobId, NewJob } from '@oncue/core'
 import { type Runtime, systemRuntime } from '@oncue/runtime'
-import type { Database } from 'better-sqlite3'
 import { SQLITE } from '../capabilities.ts'
 import type { OpenOptions } from '../open.ts'
 import type { Acted, ActionBatch, PayloadOutcome, RerunOutcome } from '../portable/actions.ts'
@@ -37,7 +36,7 @@ import type {
 } from '../store.ts'
 import { assertWorkerId, jobIdsOf } from '../uuid.ts'
 import { SqliteWriter, whenFree } from './client.ts'
-import { type Driver, driverFor } from './driver.ts'
+import { type Database, type Driver, driverFor } from './driver.ts'
 import { createDurable } from './durable.ts'
 import { enqueueSteps } from './enqueue.ts'
 import { toOncueError } from './errors.ts'
@@ -54,6 +53,9 @@ type SqliteOptions = Pick<OpenOptions, 'schema' | 'synchronous' | 'signal' | 'cl
   readonly onClose?: (() => void) | undefined
 }
 
+/** 16 MB of pages, as better-sqlite3 has by itself; node:sqlite has 2. */
+const CACHE_SIZE = 'PRAGMA cache_size = -16000'
+
 /** Opens both connections, or neither. Once they are open, no other process can have the file to itself. */
 function connect({ driver, file, schema, synchronous = 'FULL' }: SqliteOptions): {
   db: Database
@@ -68,16 +70,18 @@ function connect({ driver, file, schema, synchronous = 'FULL' }: SqliteOptions):
   }
   try {
     const db = open()
-    db.pragma('journal_mode = WAL')
-    db.pragma(`synchronous = ${synchronous}`)
+    db.exec('PRAGMA journal_mode = WAL')
+    db.exec(`PRAGMA synchronous = ${synchronous}`)
     // A statement that changes many rows keeps the old pages until its end: beyond 64 KB in a temporary file, which each
     // claim would create.
-    db.pragma('temp_store = MEMORY')
+    db.exec('PRAGMA temp_store = MEMORY')
+    db.exec(CACHE_SIZE)
     // A connection of its own: a read on the writer's would see uncommitted rows.
     const reader = open()
-    reader.pragma('query_only = true')
-    reader.pragma('schema_version')
-    reader.pragma('busy_timeout = 5000')
+    reader.exec('PRAGMA query_only = true')
+    reader.exec('PRAGMA schema_version')
+    reader.exec(CACHE_SIZE)
+    reader.exec('PRAGMA busy_timeout = 5000')
     return { db, reader }
   } catch (error) {
     for (const db of opened) db.close()

@@ -68,7 +68,7 @@ async function describeSqlite(url: string): Promise<string[]> {
     const objects = db.prepare(
       `SELECT type || ' ' || name || ' on ' || tbl_name || ': ' || ifnull(sql, '') FROM sqlite_schema`,
     )
-    return (objects.pluck().all() as string[]).sort()
+    return (objects.raw().all().flat() as string[]).sort()
   } finally {
     db.close()
   }

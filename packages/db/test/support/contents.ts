@@ -29,7 +29,7 @@ async function describeSqlite(url: string): Promise<string[]> {
   const db = new Database(sqliteFile(url), { readonly: true })
   try {
     const tables = db.prepare(`select name from sqlite_schema where type = 'table' and name like 'oncue%'`)
-    const names = tables.pluck().all() as string[]
+    const names = tables.raw().all().flat() as string[]
     const lines = names.flatMap((name) =>
       db
         .prepare(`select * from ${name}`)

@@ -1,5 +1,5 @@
-import type { Database, Statement as Prepared } from 'better-sqlite3'
 import type { Row, Statement, Step } from '../../queue/transaction.ts'
+import type { Database, Statement as Prepared } from '../driver.ts'
 
 /** Runs statements in a transaction that the caller has opened. */
 export interface Statements {
@@ -14,7 +14,7 @@ export interface Statements {
 /** Prepared once, run many times. */
 export class PreparedStatements implements Statements {
   readonly #db: Database
-  readonly #prepared = new Map<string, Prepared<unknown[]>>()
+  readonly #prepared = new Map<string, Prepared>()
 
   constructor(db: Database) {
     this.#db = db
@@ -33,16 +33,16 @@ export class PreparedStatements implements Statements {
   }
 
   step({ text, values, reads }: Step): Row[] {
-    if (reads) return this.prepare(text).all(values) as Row[]
-    this.prepare(text).run(values)
+    if (reads) return this.prepare(text).all(...values) as Row[]
+    this.prepare(text).run(...values)
     return []
   }
 
   write(statements: readonly Statement[]): void {
-    for (const { text, values } of statements) this.prepare(text).run(values)
+    for (const { text, values } of statements) this.prepare(text).run(...values)
   }
 
-  prepare(text: string): Prepared<unknown[]> {
+  prepare(text: string): Prepared {
     let prepared = this.#prepared.get(text)
     if (!prepared) {
       prepared = this.#db.prepare(text)
