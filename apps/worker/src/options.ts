@@ -1,6 +1,7 @@
 import {
   DEFAULTS,
   type JobError,
+  OncueError,
   type PlainWorkers,
   type RetryOptions,
   type RetryPolicy,
@@ -147,6 +148,7 @@ export function toSettings(options: WorkerOptions): Settings {
   const { runtime = systemRuntime } = options
   const log = options.log ?? createLogger({ level: 'warn' })
   const registry = toRegistry(...(isList(workers) ? workers : [workers]))
+  assertMemoryLimits(registry)
   const queues = [...new Set(options.queues ?? queuesOf(registry))]
   for (const queue of queues) assertQueue(queue)
   const retry = toPolicy(retryOptions)
@@ -166,6 +168,17 @@ export function toSettings(options: WorkerOptions): Settings {
     retry,
     runtime,
   }
+}
+
+/** A limit that is not kept would be worse than none. */
+export function assertMemoryLimits(registry: Registry, bun = process.versions.bun): void {
+  if (bun === undefined) return
+  const limited = registry.topics().find((topic) => registry.get(topic)?.definition.isolate?.memoryMb)
+  if (limited === undefined) return
+  const message = `${limited} is defined with isolate.memoryMb, a limit that Bun ${bun} does not keep`
+  throw new OncueError('UNSUPPORTED_RUNTIME', message, {
+    hint: 'Run this worker with Node.js or Deno, or define the topic with `isolate: true`.',
+  })
 }
 
 /** Without `max`, which is stored with a job when it is enqueued. */

@@ -248,6 +248,7 @@ export const ERRORS = {
 
   // The process
   UNSUPPORTED_NODE: broken('Use the Node.js version named in the message.'),
+  UNSUPPORTED_RUNTIME: broken('Run this part with Node.js.'),
   SQLITE_DRIVER_MISSING: broken(
     'Install better-sqlite3 (in a bundle it is `external`, beside what the bundler writes), or use Node.js 22.16 or newer.',
   ),

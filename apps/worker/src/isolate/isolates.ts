@@ -241,8 +241,11 @@ class IsolateProcess {
   #exitReason(code: number | null, signal: NodeJS.Signals | null): string {
     if (signal === null) return `ended with exit code ${code}`
     const limit = this.#memoryMb === undefined ? '' : ` of ${this.#memoryMb} MB`
-    // This is how V8 ends a process that is out of memory.
-    const why = signal === 'SIGABRT' ? `, perhaps because it reached its memory limit${limit}` : ''
+    // These are how V8 ends a process that is out of memory, in Node and in Deno.
+    const why =
+      signal === 'SIGABRT' || signal === 'SIGTRAP'
+        ? `, perhaps because it reached its memory limit${limit}`
+        : ''
     return `was killed by ${signal}${why}`
   }
 }

@@ -126,8 +126,8 @@ async function main(): Promise<void> {
   } catch (failed) {
     post({ failed })
   }
-  // Without a port to listen to, the thread ends.
-  parentPort?.close()
+  // The thread ends, as nothing keeps it. Deno's port has no `close`.
+  parentPort?.unref()
 }
 
 // Without `await`: in a bundle this file is a script.
