@@ -41,9 +41,7 @@ async function openService() {
   const { getEnvironmentData } = await import('node:worker_threads')
   const used = getEnvironmentData('oncue.sqlite')
   const isNode = used === 'node:sqlite'
-  const Database = isNode
-    ? (await import('node:sqlite')).DatabaseSync
-    : require('better-sqlite3')
+  const Database = isNode ? (await import('node:sqlite')).DatabaseSync : require('better-sqlite3')
   const database = new Database(file, { timeout: 5_000 })
   const rolledBack = async (work) => {
     database.exec('BEGIN IMMEDIATE')
