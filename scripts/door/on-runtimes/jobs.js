@@ -13,19 +13,6 @@ export const jobs = defineJobs({
   stuck: job({ input, output, timeoutMs: 1_000, retry: { max: 0 } }),
 })
 
-const limited = defineJobs({
-  hungry: job({ input, output, isolate: { memoryMb: 64 }, retry: { max: 0 } }),
-})
-
-export const limitedWorkers = defineWorkers(limited, {
-  /** Takes about 2 GB, if it may. */
-  async hungry({ run }) {
-    const all = []
-    for (let i = 0; i < 40; i++) all.push(Array.from({ length: 1_000_000 }, (_, j) => ({ i, j })))
-    return { run: run + all.length }
-  },
-})
-
 export const workers = defineWorkers(jobs, {
   async greet({ payload }) {
     return { greeting: `Hello, ${payload.name}` }

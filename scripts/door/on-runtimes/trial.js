@@ -2,7 +2,8 @@
 import { createRequire } from 'node:module'
 import { createQueue, migrate, openStore, prepareJob, silentLogger, startWorker } from 'oncue'
 import { createClient } from 'oncue/client'
-import { jobs, limitedWorkers, workers } from './jobs.js'
+import { jobs, workers } from './jobs.js'
+import { workers as limited } from './limited.js'
 
 const [trial, databaseUrl, ...rest] = process.argv.slice(2)
 const require = createRequire(import.meta.url)
@@ -118,7 +119,12 @@ const TRIALS = {
   /** A worker whose isolated handler takes more memory than it may. */
   async limit() {
     const store = await openStore(databaseUrl)
-    const worker = await startWorker({ ...SETTINGS, store, workers: limitedWorkers })
+    const worker = await startWorker({
+      ...SETTINGS,
+      store,
+      workers: limited,
+      modules: [new URL('./limited.js', import.meta.url).href],
+    })
     const [id] = await store.enqueue([prepareJob('hungry', {}, { retry: { max: 0 } })])
     const job = await ended(store, id)
     await worker.stop()
