@@ -114,10 +114,11 @@ async function installRuntime({ folder, env, npm }: Place, runtime: Runtime): Pr
   const command = (args: string[]) => [...(runtime.args ?? []), 'trial.js', ...args]
   const trial = async (project: string, ...args: string[]) => {
     const options = { cwd: project, env: { ...env }, timeout: TRIAL_MS }
-    const { stdout } = await execute(program, command(args), options).catch((error) => {
+    const { stdout, stderr } = await execute(program, command(args), options).catch((error) => {
       if (error.killed) throw new Error(`${runtime.name}: ${args.join(' ')} did not end: ${error.stderr}`)
-      return error as { stdout: string }
+      return error as { stdout: string; stderr: string }
     })
+    if (stderr.includes('ExperimentalWarning')) throw new Error(`${runtime.name} warned: ${stderr}`)
     return stdout
   }
   const start = (project: string, ...args: string[]) =>

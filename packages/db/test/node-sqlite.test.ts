@@ -40,16 +40,6 @@ it('is what all threads of the process use', async () => {
   expect(getEnvironmentData('oncue.sqlite')).toBe('node:sqlite')
 })
 
-it('prints no warning', async () => {
-  const program = `
-    const { openStore } = await import(${JSON.stringify(new URL('../src/open.ts', import.meta.url))})
-    const store = await openStore(${JSON.stringify(database.url)})
-    process.stdout.write(String((await store.stats()).pending))
-    await store.close()`
-  const args = ['--input-type=module', '-e', program]
-  expect(await run(process.execPath, args)).toEqual({ stdout: '0', stderr: '' })
-})
-
 it('refuses another value of the variable', async () => {
   const program = `await (await import(${JSON.stringify(new URL('../src/open.ts', import.meta.url))})).openStore(':memory:')`
   const args = ['--input-type=module', '-e', program]
