@@ -1,6 +1,7 @@
 import { OncueError } from '@oncue/core'
-import type { TRPCUntypedClient } from '@trpc/client'
+import { TRPCClientError, type TRPCUntypedClient } from '@trpc/client'
 import type { AnyRouter } from '@trpc/server'
+import { ErrorEvent } from 'eventsource'
 import { after } from './deadline.ts'
 
 export interface Message {
@@ -70,4 +71,10 @@ export async function* subscribe(
     signal?.removeEventListener('abort', onAbort)
     subscription.unsubscribe()
   }
+}
+
+/** Whether the API, and no failure, has ended a stream, as it does to ask again who the caller is. */
+export function isOrderlyEnd(error: unknown): boolean {
+  const event: unknown = error instanceof TRPCClientError ? error.cause : undefined
+  return event instanceof ErrorEvent && event.message === undefined
 }

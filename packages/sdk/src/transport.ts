@@ -14,7 +14,7 @@ import { EventSource } from 'eventsource'
 import { sleep, withDeadline } from './deadline.ts'
 import { fromWire, toOncueError } from './errors.ts'
 import { pauseBefore } from './retry.ts'
-import { subscribe } from './subscription.ts'
+import { isOrderlyEnd, subscribe } from './subscription.ts'
 import { togetherLink } from './together.ts'
 
 /** The API's limits: calls per request, characters per URL. */
@@ -141,7 +141,8 @@ export class HttpTransport implements Transport {
         if (systemClock.now() - started > STEADY_MS) attempt = 0
         if (speaksAtOnce && lastEventId === undefined) attempt = Number.POSITIVE_INFINITY
         const reason = context.refusal ?? error
-        if (!signal?.aborted) {
+        // The API opens an ended stream again; if it does not, the retry fails.
+        if (!signal?.aborted && !(attempt === 0 && isOrderlyEnd(reason))) {
           isLost = true
           onConnection?.(toOncueError(reason, this.#options.url))
         }

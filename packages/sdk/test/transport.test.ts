@@ -136,6 +136,62 @@ describe.each(DIALECTS)('the connection to the API, on %s', (dialect) => {
   })
 })
 
+/** Streams of the API that a test can end in order, or break. */
+function breakable() {
+  const streams: { readonly end: () => Promise<void>; readonly lose: () => Promise<void> }[] = []
+  const way = { isDown: false }
+  const through: typeof fetch = async (input, init) => {
+    if (way.isDown) throw new TypeError('the API is down')
+    const response = await fetch(input, init)
+    const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>()
+    const leaving = new AbortController()
+    const { signal } = leaving
+    const piped = response.body?.pipeTo(writable, { signal, preventAbort: true }).catch(() => {})
+    const leave = async () => {
+      leaving.abort()
+      await piped
+      return writable
+    }
+    streams.push({
+      end: async () => (await leave()).close(),
+      lose: async () => (await leave()).abort(new TypeError('the cable is cut')),
+    })
+    return new Response(readable, response)
+  }
+  return { streams, way, fetch: through }
+}
+
+it('a stream that the API has ended is lost only if it cannot be opened again', async () => {
+  const world = await startWorld('sqlite')
+  const id = await world.client().jobs.enqueue('embed', { size: 1 })
+  const { streams, way, fetch } = breakable()
+  const told: (string | undefined)[] = []
+  const seen: string[] = []
+  const leaving = new AbortController()
+  const watching = (async () => {
+    const onConnection = (lost: { message: string } | null) => told.push(lost?.message.replace(/.*: /, ''))
+    const { jobs } = world.client({ fetch })
+    for await (const { type } of jobs.watch(id, { signal: leaving.signal, onConnection })) seen.push(type)
+  })().catch(() => {})
+  await eventually(() => expect(seen).toEqual(['state']))
+
+  await streams[0]?.end()
+  await world.store.events.append(id, 0, [{ type: 'node_started', data: 1 }])
+  await eventually(() => expect(seen).toEqual(['state', 'event']))
+  expect(told).toEqual([])
+
+  await streams[1]?.lose()
+  await eventually(() => expect(told).toEqual(['the cable is cut', undefined]))
+  await world.store.events.append(id, 1, [{ type: 'node_finished', data: 2 }])
+  await eventually(() => expect(seen).toEqual(['state', 'event', 'event']))
+
+  way.isDown = true
+  await streams[2]?.end()
+  await eventually(() => expect(told.slice(2, 3)).toEqual(['the API is down']))
+  leaving.abort()
+  await watching
+})
+
 describe('without an API', () => {
   it('the error says so', async () => {
     const client = createClient({ url: 'http://127.0.0.1:1', retries: 1 })
