@@ -52,5 +52,7 @@ export interface ApiContext extends Services {
     readonly origin: string
     /** Whether the caller has left: no answer reaches it. */
     readonly isGone?: () => boolean
+    /** Aborted when the caller leaves, at the latest when its response has ended. */
+    readonly gone?: () => AbortSignal
   }
 }

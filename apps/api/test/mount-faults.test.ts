@@ -2,11 +2,12 @@ import { once } from 'node:events'
 import { createServer, request as send } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
 import { createDatabase } from '@oncue/db/testing'
-import { silentLogger } from '@oncue/runtime'
-import { createFolder } from '@oncue/testing'
+import { silentLogger, simulate } from '@oncue/runtime'
+import { createFolder, eventually } from '@oncue/testing'
 import express from 'express'
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { type OncueApp, type OncueAppOptions, oncueApp, type Person } from '../src/index.ts'
+import { Live } from '../src/live/live.ts'
 
 // What goes wrong around a mounted app: people who leave, hosts that answer something else, hostile requests.
 
@@ -49,6 +50,22 @@ async function listen(handle: Parameters<typeof createServer>[1]): Promise<numbe
   return (server.address() as AddressInfo).port
 }
 
+/** Counts the streams and waits that are open from now on. */
+function countWaits(): { readonly open: number } {
+  const waits = { open: 0 }
+  const { enter } = Live.prototype
+  const spy = vi.spyOn(Live.prototype, 'enter').mockImplementation(function (this: Live, caller) {
+    const leave = enter.call(this, caller)
+    waits.open++
+    return () => {
+      waits.open--
+      leave()
+    }
+  })
+  onTestFinished(() => spy.mockRestore())
+  return waits
+}
+
 describe('a person who leaves', () => {
   test('while the host authenticates a web request', async () => {
     const leaving = new AbortController()
@@ -63,15 +80,30 @@ describe('a person who leaves', () => {
   })
 
   test('while a web request waits for a job', async () => {
-    const oncue = mount()
+    const waits = countWaits()
+    // Time stands still: no wait ends by itself.
+    const oncue = mount({ runtime: simulate() })
     const { id } = (await (await oncue.fetch(enqueue())).json()) as { id: string }
     const input = encodeURIComponent(JSON.stringify({ json: { id, timeoutMs: 30_000 } }))
     const leaving = new AbortController()
     const answered = oncue.fetch(ask(`/trpc/jobs.wait?input=${input}`, { signal: leaving.signal }))
-    // The next request is served while that one waits.
-    await (await oncue.fetch(ask(`/api/jobs/${id}`))).text()
+    await eventually(() => expect(waits.open).toBe(1))
     leaving.abort()
     expect((await answered).status).toBe(499)
+    await eventually(() => expect(waits.open).toBe(0))
+  })
+
+  test('while a request of Node waits for a job', async () => {
+    const waits = countWaits()
+    const oncue = mount({ runtime: simulate() })
+    const { id } = (await (await oncue.fetch(enqueue())).json()) as { id: string }
+    const input = encodeURIComponent(JSON.stringify({ json: { id, timeoutMs: 30_000 } }))
+    const port = await listen((request, response) => void oncue.node(request, response))
+    const socket = connect(port, '127.0.0.1')
+    socket.write(`GET ${BASE}/trpc/jobs.wait?input=${input} HTTP/1.1\r\nhost: x\r\n\r\n`)
+    await eventually(() => expect(waits.open).toBe(1))
+    socket.destroy()
+    await eventually(() => expect(waits.open).toBe(0))
   })
 
   test('before the first event of a stream has been read', async () => {

@@ -1,4 +1,5 @@
 import { newJobId } from '@oncue/core'
+import { simulate } from '@oncue/runtime'
 import { eventually } from '@oncue/testing'
 import { describe, expect, it, vi } from 'vitest'
 import { DIALECTS, errorOf, startTestApi, type TestApi } from './harness.ts'
@@ -157,6 +158,24 @@ describe.each(DIALECTS)('an open wait, on %s', (dialect) => {
     // The ended wait no longer counts.
     expect(await wait()).toMatchObject({ finished: true })
     for (const each of leave) each()
+  })
+
+  it.each(['', '?batch=1'])('ends when its caller leaves %s', async (batch) => {
+    // Time stands still: no wait ends by itself.
+    const api = await startTestApi(dialect, { runtime: simulate() })
+    const { live } = api.services
+    const ids = await Promise.all([api.enqueue(), api.enqueue()])
+    const inputs = ids.map((id) => ({ json: { id, timeoutMs: 30_000 } }))
+    const path = batch ? `jobs.wait,jobs.wait${batch}&input=` : 'jobs.wait?input='
+    const input = JSON.stringify(batch ? { ...inputs } : inputs[0])
+    const leaving = new AbortController()
+    const { signal } = leaving
+    const url = `/trpc/${path}${encodeURIComponent(input)}`
+    const answered = expect(api.fetch(url, { signal })).rejects.toThrow('aborted')
+    await eventually(() => expect(live.states.size).toBe(batch ? 2 : 1))
+    leaving.abort()
+    await answered
+    await eventually(() => expect(live.states.size).toBe(0))
   })
 
   it('leaves nothing behind, however it ends', async () => {

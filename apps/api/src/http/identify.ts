@@ -49,7 +49,7 @@ export function identifyRequests(
   app.addHook('onRequest', async (request, reply) => {
     void reply.header('cache-control', 'no-store')
     const { principal, denied } = isMounted ? identifyHost() : await identify(services, request)
-    request.api = { ...services, principal, denied, request: describe(request) }
+    request.api = { ...services, principal, denied, request: describe(request, reply) }
     const isKnown = principal.kind !== 'anonymous'
     for (let calls = callsOf(request); calls > 0; calls--)
       refuseExceeded(await (isKnown ? byPrincipal(request) : byAddress(request)), reply)
@@ -102,14 +102,26 @@ async function identify(
   }
 }
 
-function describe(request: FastifyRequest): ApiContext['request'] {
+function describe(request: FastifyRequest, { raw: response }: FastifyReply): ApiContext['request'] {
   const { id, headers, protocol, host, raw } = request
   const { gone } = hostCaller.getStore() ?? {}
+  const isGone = () => raw.socket.destroyed || gone?.aborted === true
+  let leaving: AbortController | undefined
   return {
     id,
     ip: addressOf(request),
     userAgent: headers['user-agent'] ?? '',
     origin: `${protocol}://${host}`,
-    isGone: () => raw.socket.destroyed || gone?.aborted === true,
+    isGone,
+    // Only where it is needed, and once for all calls of a batch.
+    gone() {
+      if (leaving) return leaving.signal
+      const left = new AbortController()
+      leaving = left
+      if (isGone() || response.destroyed) left.abort()
+      response.once('close', () => left.abort())
+      gone?.addEventListener('abort', () => left.abort(), { once: true })
+      return left.signal
+    },
   }
 }

@@ -316,6 +316,7 @@ export const jobs = {
         timeoutSignal(timeoutMs, ctx.runtime),
         ctx.live.closing,
         validity.signal,
+        ...(ctx.request.gone ? [ctx.request.gone()] : []),
       ])
       try {
         for (;;) {
