@@ -134,7 +134,7 @@ function withBody(request: IncomingMessage, response: ServerResponse, body: unkn
   const isRaw = typeof body === 'string' || body instanceof Uint8Array
   return new Request(head, {
     ...{ headers, signal: gone.signal },
-    body: isRaw ? (body as BodyInit) : JSON.stringify(body),
+    body: isRaw ? (body as NonNullable<ResponseBody>) : JSON.stringify(body),
   })
 }
 
