@@ -105,8 +105,12 @@ export function oncueApp<Context = undefined>(options: OncueAppOptions<Context>)
     const person = (await authenticate(head, context)) ?? null
     if (person === null && isRead && signIn !== undefined && isPage(path, head.headers.get('accept')))
       return redirect(typeof signIn === 'string' ? signIn : signIn(head))
-    const caller = person === null ? refuse(notSignedIn()) : toCaller(head, person, isRead)
-    const app = await run()
+    // Procedures of tRPC refuse in their own format, which streams need: those alone ask the API.
+    if (person === null && !path.startsWith('/trpc/')) throw notSignedIn()
+    const caller: HostCaller = person === null ? refuse(notSignedIn()) : toCaller(head, person, isRead)
+    const app = await run().catch((error: unknown) => {
+      throw caller.denied ?? error
+    })
     return door.track(() => serve(app, path, caller))
   }
 
@@ -128,7 +132,10 @@ export function oncueApp<Context = undefined>(options: OncueAppOptions<Context>)
     if (isOurFault(known)) log.error({ requestId, err: toOncueError(thrown) }, 'request failed')
     return Response.json(
       { error: known.toJSON() },
-      { status: ERRORS[known.code].http, headers: { ...MOUNTED_HEADERS, 'cache-control': 'no-store' } },
+      {
+        status: ERRORS[known.code].http,
+        headers: { ...MOUNTED_HEADERS, 'cache-control': 'no-store', 'x-request-id': requestId },
+      },
     )
   }
 

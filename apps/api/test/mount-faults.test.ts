@@ -215,6 +215,23 @@ test('a stranger learns nothing from paths that no procedure has', async () => {
     expect([path, (await oncue.fetch(ask(path))).status]).toEqual([path, 401])
 })
 
+test('a stranger is refused while the database is down, as after that', async () => {
+  const folder = await createFolder()
+  await folder.remove()
+  const down = mount({ authenticate: () => null, url: `file:${folder.path}/oncue.db` })
+  await expect(down.start()).rejects.toThrow()
+  const up = mount({ authenticate: () => null })
+  for (const path of ['/', '/api/jobs', '/trpc/jobs.list', '/nothing']) {
+    const [refused, later] = [await down.fetch(ask(path)), await up.fetch(ask(path))]
+    expect([path, refused.status, later.status]).toEqual([path, 401, 401])
+    if (path.startsWith('/trpc/')) continue
+    expect(refused.headers.has('x-request-id')).toBe(true)
+    expect(await refused.json()).toEqual(await later.json())
+  }
+  // Otherwise its stream says so.
+  expect((await down.fetch(ask('/trpc/health.watch'))).status).toBe(401)
+})
+
 test('a host speaks for its whole domain: no HSTS of ours, and no file of ours in shared caches', async () => {
   const app = await createFolder()
   await app.write('index.html', '<!doctype html>\n<html lang="en"></html>')
