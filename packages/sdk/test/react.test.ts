@@ -111,8 +111,10 @@ test('useJob shows a job from its first state to its result, through a lost conn
   await act('show', null)
   await shows('idle')
   const id = await enqueue('orders')
-  await act('show', id)
+  const open = (count: number) => eventually(() => expect(world.services.live.states.size).toBe(count))
+  for (const shown of [id, await enqueue('others'), id, null, id]) await act('show', shown)
   await shows('live, processing')
+  await open(1)
   steps.start.open()
   await shows('live, processing, 7 rows since 2025')
 
@@ -120,6 +122,7 @@ test('useJob shows a job from its first state to its result, through a lost conn
   await shows('reconnecting, processing, 7 rows since 2025, NETWORK_ERROR')
   cable.mend()
   await shows('live, processing, 7 rows since 2025')
+  await open(1)
   steps.go.open()
   await shows('live, processing, 9 rows since 2025')
 
@@ -127,10 +130,12 @@ test('useJob shows a job from its first state to its result, through a lost conn
   await act('leave')
   await shows('left')
   expect(await act('isWatching')).toBe(false)
+  await open(0)
 
   await act('show', id)
   steps.end.open()
   await shows('done, completed, 9 rows since 2025, finished in 2026')
+  await open(0)
 
   await act('show', await enqueue('gone'))
   await shows('error, failed, JOB_FAILED')
