@@ -11,6 +11,8 @@ import { licencesOf } from './licences.ts'
 const HOME = join(ROOT, 'apps/worker')
 const DIST = join(HOME, 'dist')
 
+const { version } = JSON.parse(await readFile(join(HOME, 'package.json'), 'utf8'))
+const VERSION_MODULE = `export const VERSION = ${JSON.stringify(version)};\n`
 const texts: Record<string, string> = {}
 const moduleIds = new Set<string>()
 texts['isolate/watch-parent'] = await bundle('isolate/watch-parent', 'cjs')
@@ -19,8 +21,7 @@ texts['isolate/child'] = await bundle('isolate/child', 'esm')
 
 await replace('inlined-code.js', moduleOf(texts))
 await writeFile(join(DIST, 'LICENCES.txt'), await licencesOf([...moduleIds]))
-const { version } = JSON.parse(await readFile(join(HOME, 'package.json'), 'utf8'))
-await replace('version.js', `export const VERSION = ${JSON.stringify(version)};\n`)
+await replace('version.js', VERSION_MODULE)
 
 /** A thread is a script, since Node runs no text as a module there; a child process reads a module. */
 async function bundle(name: string, format: 'cjs' | 'esm'): Promise<string> {
@@ -53,6 +54,7 @@ function inlined(): Plugin {
     async load(id) {
       if (id === join(ROOT, 'packages/db/src/migrate/sources.ts'))
         return readFile(join(ROOT, 'packages/db/dist/migrate/sources.js'), 'utf8')
+      if (id === join(HOME, 'src/version.ts')) return VERSION_MODULE
       const { 'isolate/watch-parent': watch = '' } = texts
       if (id === join(HOME, 'src/inlined-code.ts')) return moduleOf({ 'isolate/watch-parent': watch })
       return null

@@ -1,5 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { extname } from 'node:path'
+import { VERSION } from './version.ts'
 
 /** Code of this package that runs in a thread or process of its own. */
 export type OwnCode = 'lease/thread' | 'isolate/child' | 'isolate/watch-parent' | 'dry-run/child'
@@ -22,19 +23,21 @@ export async function ownText(name: OwnCode): Promise<string> {
  * another program.
  */
 export function ownFile(name: OwnCode): URL | undefined {
-  // Bundles in CommonJS have none, and those of webpack that of the machine on which they were built.
+  // Bundles in CommonJS have none, and those of webpack that of the machine on which they were built: if the path exists here,
+  // too, it may be of another version.
   const here: string | undefined = import.meta.url
   if (here === undefined || !URL.canParse(here)) return undefined
   // The extension of this file: the code runs from the sources and from the build alike.
   const file = new URL(`${name}${extname(here)}`, here)
-  return packageAt(here) === PACKAGE && existsSync(file) ? file : undefined
+  return isOwn(here) && existsSync(file) ? file : undefined
 }
 
-function packageAt(here: string): unknown {
+function isOwn(here: string): boolean {
   try {
     const manifest: unknown = JSON.parse(readFileSync(new URL('../package.json', here), 'utf8'))
-    return (manifest as { name?: unknown } | null)?.name
+    const { name, version } = manifest as { name?: unknown; version?: unknown }
+    return name === PACKAGE && version === VERSION
   } catch {
-    return undefined
+    return false
   }
 }

@@ -1,9 +1,10 @@
 import { execFile } from 'node:child_process'
-import { cp, mkdir, mkdtemp, rm } from 'node:fs/promises'
+import { cp, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
-import { rolldown } from 'rolldown'
+import { type Plugin, rolldown } from 'rolldown'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { installOffline } from '../../release/install-offline.ts'
 import { pack } from '../../release/packages.ts'
@@ -33,13 +34,19 @@ beforeAll(async () => {
 })
 afterAll(() => rm(folder, { recursive: true, force: true }))
 
-async function bundle(target: string, format: 'esm' | 'cjs', external: string[]): Promise<void> {
+async function bundle(
+  target: string,
+  format: 'esm' | 'cjs',
+  external: string[],
+  plugins: Plugin[] = [],
+): Promise<void> {
   const build = await rolldown({
     cwd: project,
     input: ['service.js', 'jobs.js'],
     platform: 'node',
     external: ['pg-native', ...external],
     logLevel: 'silent',
+    plugins,
   })
   const names = format === 'cjs' ? '[name].cjs' : '[name].mjs'
   await build.write({ dir: target, format, entryFileNames: names, chunkFileNames: names })
@@ -59,6 +66,35 @@ it.each(['esm', 'cjs'] as const)(
     expect(stdout).toBe('Hello, bundle, in a child process')
   },
 )
+
+/** Like webpack: modules keep the addresses that they had when they were bundled. */
+const keepAddress = (home: string): Plugin => ({
+  name: 'keep-address',
+  transform(code, id) {
+    const [, file] = /[\\/]worker[\\/]dist[\\/](own-code\.js)$/.exec(id) ?? []
+    if (file === undefined) return null
+    return code.replaceAll('import.meta.url', JSON.stringify(pathToFileURL(join(home, 'dist', file)).href))
+  },
+})
+
+it('a bundle starts nothing of another version at the path from which it was bundled', async () => {
+  const other = join(folder, 'other')
+  await mkdir(join(other, 'dist/lease'), { recursive: true })
+  await mkdir(join(other, 'dist/isolate'))
+  await writeFile(
+    join(other, 'package.json'),
+    JSON.stringify({ name: '@oncue/worker', version: '0.0.0-other' }),
+  )
+  for (const name of ['lease/thread', 'isolate/child', 'isolate/watch-parent'])
+    await writeFile(join(other, `dist/${name}.js`), 'throw new Error("of another version")')
+  const target = join(folder, 'moved')
+  await bundle(target, 'cjs', ['better-sqlite3'], [keepAddress(other)])
+  const driver = 'node_modules/better-sqlite3'
+  await cp(join(project, driver), join(target, driver), { recursive: true })
+  const args = ['service.cjs', `file:${join(target, 'oncue.db')}`, 'jobs.cjs']
+  const { stdout } = await run(process.execPath, args, { cwd: target })
+  expect(stdout).toBe('Hello, bundle, in a child process')
+})
 
 it('a bundle without the driver uses node:sqlite, in all of its threads, or says that it has none', async () => {
   const target = join(folder, 'without')
