@@ -213,6 +213,31 @@ test.each([
   expect([response.status, await response.json()]).toMatchObject([403, { error: { code: 'FORBIDDEN' } }])
 })
 
+test('the page to try the API finds its files below the path', async () => {
+  const url = await openHost('Hono')
+  for (const path of ['/docs', '/docs/']) {
+    const page = await fetch(`${url}${BASE}${path}`, { headers: as(ADA) })
+    const files = [...(await page.text()).matchAll(/\b(?:src|href)="([^"]+)"/g)].map(([, file = '']) => file)
+    expect(files.length).toBeGreaterThan(3)
+    for (const file of files) {
+      const { status } = await fetch(new URL(file, page.url), { headers: as(ADA) })
+      expect([file, status]).toEqual([file, 200])
+    }
+  }
+})
+
+test('whether a host is reached by https alone is its own affair', async () => {
+  const url = await openHost('Hono')
+  for (const headers of [as(ADA), {}]) {
+    const { headers: sent } = await fetch(`${url}${BASE}/api/jobs`, { headers })
+    expect(sent.get('x-frame-options')).toBe('DENY')
+    expect(sent.get('strict-transport-security')).toBeNull()
+  }
+  const failing = () => Promise.reject(new Error('no database'))
+  const failed = await mount({ authenticate: failing }).fetch(new Request(`http://localhost${BASE}/`))
+  expect(failed.headers.get('strict-transport-security')).toBeNull()
+})
+
 test('a form of another page cannot be a request: only JSON is read', async () => {
   const url = await openHost('Hono')
   const response = await enqueue(url, as(ADA, { ...SAME_ORIGIN, 'content-type': 'text/plain' }))

@@ -49,13 +49,14 @@ export async function serveApp(app: FastifyInstance, folder: string, basePath?: 
       },
     })
   }
+  const notBuilt = NOT_BUILT.replace('href="/', `href="${basePath ?? ''}/`)
   app.setNotFoundHandler((request, reply) => {
     const [pathname = '/'] = request.url.split('?', 1)
     const isRead = request.method === 'GET' || request.method === 'HEAD'
     if (!isRead || !isPage(request.url, request.headers.accept))
       throw new OncueError('NOT_FOUND', `There is no ${request.method} ${pathname.slice(0, 200)}`)
     if (isBuilt) return sendPage(reply)
-    return reply.header('cache-control', ASK_EACH_TIME).type('text/html; charset=utf-8').send(NOT_BUILT)
+    return reply.header('cache-control', ASK_EACH_TIME).type('text/html; charset=utf-8').send(notBuilt)
   })
 }
 

@@ -7,10 +7,12 @@ const CSP =
   "connect-src 'self'; object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 
 /** A page to read and try the API. Its files are in the package, so it works without the internet. */
-export async function registerDocs(app: FastifyInstance, document: object): Promise<void> {
+export async function registerDocs(app: FastifyInstance, document: object, basePath: string): Promise<void> {
   await app.register(documentPlugin(document))
   await app.register(swaggerUi, {
     routePrefix: '/docs',
+    // In front of the files that the page names.
+    indexPrefix: basePath,
     staticCSP: CSP,
     // Hides Swagger's top bar, which offers to open other documents.
     theme: {

@@ -50,7 +50,7 @@ export async function registerRest(app: FastifyInstance, services: Services, bas
 
   const document = { ...openApiDocument(), servers: [{ url: `${basePath}/` }] }
   app.get('/openapi.json', async () => document)
-  await registerDocs(app, document)
+  await registerDocs(app, document, basePath)
 }
 
 type Fields = Record<string, unknown>
