@@ -29,6 +29,8 @@ const SINGLY: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   text: { 'docs/guides/getting-started.md': 'scripts/start/greeting.test.ts' },
   bash: {
     'packages/create-oncue/templates/hono-drizzle/README.md': 'packages/create-oncue/test/create.test.ts',
+    'packages/create-oncue/templates/nest/README.md': 'packages/create-oncue/test/create.test.ts',
+    'packages/create-oncue/templates/next/README.md': 'packages/create-oncue/test/create.test.ts',
     'packages/create-oncue/templates/worker/README.md': 'packages/create-oncue/test/create.test.ts',
   },
   dockerfile: { 'docs/guides/production.md': 'not checked: tests have no Docker' },

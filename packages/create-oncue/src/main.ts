@@ -85,21 +85,29 @@ function nextSteps(template: Template, shown: string, manager: string, isInstall
   const steps = [
     ...(shown === '' ? [] : [`cd ${shown}`]),
     ...(isInstalled ? [] : [`${manager} install`]),
-    ...(template === 'worker'
-      ? [`${manager} run dev     # API, app and worker; prints a link that signs in`, `${manager} test`]
-      : [
-          'docker compose up -d    # or set DATABASE_URL in .env',
-          `${manager} run migrate`,
-          `${manager} run jobs    # API, app and worker; prints a link that signs in`,
-          `${manager} run dev     # the server, on port 3000`,
-        ]),
+    ...FIRST_STEPS[template].map((step) => step.replace('npm', manager)),
   ]
   return steps.map((step) => `  ${step}`).join('\n')
 }
 
+const FIRST_STEPS: Readonly<Record<Template, readonly string[]>> = {
+  worker: ['npm run dev     # API, app and worker; prints a link that signs in', 'npm test'],
+  'hono-drizzle': [
+    'docker compose up -d    # or set DATABASE_URL in .env',
+    'npm run migrate',
+    'npm run jobs    # API, app and worker; prints a link that signs in',
+    'npm run dev     # the server, on port 3000',
+  ],
+  next: [
+    'npm run dev     # Next.js and a worker; the jobs are at http://localhost:3000/admin/jobs',
+    'npm test',
+  ],
+  nest: ['npm run dev     # server and worker; the jobs are at http://localhost:3000/admin/jobs', 'npm test'],
+}
+
 function assertTemplate(name: string): asserts name is Template {
   if (!isTemplate(name))
-    throw new Problem(`there is no template ${name}; there are ${Object.keys(TEMPLATES).join(' and ')}`, 2)
+    throw new Problem(`there is no template ${name}; there are ${Object.keys(TEMPLATES).join(', ')}`, 2)
 }
 
 function assertEmpty(folder: string): void {

@@ -5,6 +5,8 @@ import { fileURLToPath } from 'node:url'
 export const TEMPLATES = {
   worker: 'jobs, handlers and a test, on SQLite',
   'hono-drizzle': 'a Hono server with Drizzle on Postgres: a row and its job in one transaction',
+  next: 'Next.js that enqueues, and a worker beside it; its app below /admin/jobs',
+  nest: 'NestJS with an injectable queue and a worker; its app below /admin/jobs',
 } as const
 export type Template = keyof typeof TEMPLATES
 

@@ -8,7 +8,7 @@ import { createFolder, type Folder, runProgramFile } from '@oncue/testing'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { TEMPLATES } from '../src/templates.ts'
 
-// What the projects do is tried in scripts/test/release and in `pnpm sdk`, from the packed packages.
+// What the projects do is tried in scripts/test/release and in `pnpm check:door`, from the packed packages.
 
 const file = (path: string) => fileURLToPath(new URL(path, import.meta.url))
 const PROGRAM = file('../src/main.ts')
@@ -54,7 +54,7 @@ test('a folder with a new git repository is empty', async () => {
 })
 
 test.each([
-  [['a', '--template', 'rails'], 'there is no template rails; there are worker and hono-drizzle'],
+  [['a', '--template', 'rails'], 'there is no template rails; there are worker, hono-drizzle, next, nest'],
   [['a', 'b'], 'one folder, not 2: a b'],
   [['--tempalte', 'worker'], "Unknown option '--tempalte'"],
 ])('%j is wrong usage', async (args, message) => {

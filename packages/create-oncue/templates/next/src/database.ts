@@ -1,0 +1,2 @@
+/** A Postgres or SQLite database, which Next.js and the worker share. */
+export const url = process.env.DATABASE_URL ?? 'file:./.oncue/oncue.db'
