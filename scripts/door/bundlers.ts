@@ -1,11 +1,11 @@
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { cp, mkdir, rename } from 'node:fs/promises'
-import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { promisify } from 'node:util'
 import type { Place } from './place.ts'
+import { freePort } from './running.ts'
 
 export const name = 'bundlers'
 export const summary =
@@ -99,14 +99,4 @@ async function askNext(home: string, databaseUrl: string, env: Place['env']): Pr
     server.kill()
     await ended
   }
-}
-
-/** Next takes 0 for its default. */
-async function freePort(): Promise<string> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
-  await once(server, 'close')
-  return String(port)
 }
