@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, globSync, readFileSync } from 'node:fs'
 import { mkdir, readFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { createFolder, type Folder, runProgramFile } from '@oncue/testing'
 import { afterEach, beforeEach, expect, test } from 'vitest'
@@ -107,6 +107,27 @@ test.each(Object.keys(TEMPLATES))('the README of %s names scripts and files that
   const paths = [...page.matchAll(/`((?:src|test|drizzle)\/[\w./-]*)`/g)].map(([, path = '']) => path)
   expect(paths.length).toBeGreaterThan(3)
   expect(paths.filter((path) => !existsSync(join(home, path)))).toEqual([])
+})
+
+test.each(Object.keys(TEMPLATES))('%s imports only what it asks for, and files that it has', (template) => {
+  const home = file(`../templates/${template}`)
+  const { dependencies, devDependencies } = JSON.parse(readFileSync(join(home, 'package.json'), 'utf8'))
+  const asked = { ...dependencies, ...devDependencies }
+  const sources = globSync('**/*.{ts,tsx}', { cwd: home })
+  const imports = sources.flatMap((source) => {
+    const text = readFileSync(join(home, source), 'utf8')
+    const named = text.matchAll(/\b(?:from|import) ?\(?'([^', ]+)'/g)
+    return [...named].map(([, name = '']) => ({ source, name }))
+  })
+  expect(imports.length).toBeGreaterThan(5)
+  const isThere = ({ source, name }: { source: string; name: string }) => {
+    if (name.startsWith('node:')) return true
+    if (name.startsWith('.')) return existsSync(join(home, dirname(source), name.replace(/\.js$/, '.ts')))
+    const [first = '', second = ''] = name.split('/')
+    const asks = first.startsWith('@') ? `${first}/${second}` : first
+    return asks in asked || `@types/${asks}` in asked
+  }
+  expect(imports.filter((each) => !isThere(each))).toEqual([])
 })
 
 test('the templates ask for the versions that the repository is tested with', () => {
