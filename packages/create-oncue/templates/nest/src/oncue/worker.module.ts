@@ -1,5 +1,5 @@
 import { Inject, Module, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common'
-import { defineWorkers, type RunningWorker, type Store, startWorker } from 'oncue'
+import { createLogger, defineWorkers, type RunningWorker, type Store, startWorker } from 'oncue'
 import { jobs } from '../jobs.js'
 import { Mailer } from '../users/mailer.js'
 import { OncueModule, STORE } from './oncue.module.js'
@@ -23,7 +23,7 @@ export class WorkerModule implements OnApplicationBootstrap, OnApplicationShutdo
   })
 
   async onApplicationBootstrap(): Promise<void> {
-    this.worker = await startWorker({ store: this.store, workers: this.workers })
+    this.worker = await startWorker({ store: this.store, workers: this.workers, log: createLogger() })
   }
 
   /** Takes no more jobs, and waits for those that run. */
