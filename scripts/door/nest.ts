@@ -115,7 +115,7 @@ async function tryFresh(home: string, env: Place['env'], origin: string): Promis
   await running(server, () =>
     running(worker, async () => {
       await server.says(/successfully started/)
-      const id = await (await fetch(origin)).text()
+      const id = await readPage(origin)
       const store = await openStore(env.DATABASE_URL)
       const deadline = performance.now() + RUN_MS
       while ((await store.get(id))?.status !== 'completed') {
@@ -127,4 +127,16 @@ async function tryFresh(home: string, env: Place['env'], origin: string): Promis
       await server.end('SIGINT')
     }),
   )
+}
+
+/** NestJS says that it has started just before it listens. */
+async function readPage(url: string): Promise<string> {
+  const deadline = performance.now() + RUN_MS
+  for (;;) {
+    const page = await fetch(url).catch((error: unknown) => {
+      if (performance.now() > deadline) throw error
+    })
+    if (page) return page.text()
+    await sleep(100)
+  }
 }
