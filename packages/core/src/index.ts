@@ -19,6 +19,7 @@ export type {
   WaitedFor,
 } from './define/context.ts'
 export {
+  type DefinedJob,
   defineJob,
   defineJobs,
   type InputOf,
@@ -34,6 +35,7 @@ export {
   type ResultOf,
   type SignalDataOf,
   type SignalInputOf,
+  type SignalInputs,
   type SignalOf,
   type SignalSchemas,
   type TopicOf,

@@ -8,8 +8,7 @@ import {
   OncueError,
   type OutputOf,
   type ProgressOf,
-  type SignalInputOf,
-  type SignalOf,
+  type SignalInputs,
   type TopicOf,
 } from '@oncue/core'
 import { parseProgress } from '@oncue/core/internal'
@@ -46,6 +45,7 @@ export type WatchedMessage<Progress> =
     }
 type StateMessage = Extract<WatchMessage, { type: 'state' }>
 
+/** What `watch` tells. */
 export interface WatchOptions extends CallOptions {
   /** False: only its states. Default: true. */
   readonly events?: boolean | undefined
@@ -64,11 +64,14 @@ export type Step<Jobs extends JobDefinitions> = {
 
 /** A job of `enqueueMany`: topic, payload and options in one object. */
 export type JobToEnqueue<Jobs extends JobDefinitions> = {
-  [Topic in TopicOf<Jobs>]: EnqueueOptions & {
-    readonly topic: Topic
-    readonly payload: InputOf<Jobs, Topic>
-  }
+  [Topic in TopicOf<Jobs>]: JobOf<Topic, InputOf<Jobs, Topic>>
 }[TopicOf<Jobs>]
+
+/** What fits one topic. */
+interface JobOf<Topic, Payload> extends EnqueueOptions {
+  readonly topic: Topic
+  readonly payload: Payload
+}
 
 /** What follows a batch: it waits for other jobs, so it can have no key, which may stand for a job that does not. */
 type Follower<Jobs extends JobDefinitions, Without extends keyof EnqueueOptions = never> = {
@@ -108,6 +111,7 @@ export interface EnqueueManyReport {
   readonly refused: number
   readonly results: readonly EnqueuedOrRefused[]
 }
+/** What became of one job of `enqueueMany`: its id, or why it was refused. */
 export type EnqueuedOrRefused =
   | (Readonly<Enqueued> & { readonly error?: undefined })
   | { readonly id?: undefined; readonly error: OncueError }
@@ -120,13 +124,14 @@ export type TargetOfAction =
 
 type SameCalls = Pick<Calls['jobs'], 'stats' | 'failures' | 'series' | 'gauges' | 'questions'>
 
-export interface JobsClient<Jobs extends JobDefinitions> extends SameCalls {
+/** A type and no interface: before each of its methods an editor would show the definitions of all topics. */
+export type JobsClient<Jobs extends JobDefinitions> = SameCalls & {
   /** Returns the id. Retried if the connection fails; the job is stored once. */
-  enqueue<Topic extends TopicOf<Jobs>>(
+  enqueue<Topic extends keyof Jobs & string>(
     topic: Topic,
     payload: InputOf<Jobs, Topic>,
     options?: EnqueueOptions & CallOptions,
-  ): Promise<RefOf<Jobs, Topic>>
+  ): Promise<JobRef<OutputOf<Jobs, Topic>, ProgressOf<Jobs, Topic>>>
 
   /**
    * Takes any number of jobs, in requests of up to 1,000. Jobs that the API rejects are reported, the others are
@@ -188,7 +193,12 @@ export interface JobsClient<Jobs extends JobDefinitions> extends SameCalls {
    * Sends a signal to a live job, which waits for it with `ctx.receive`, or will. Throws UNKNOWN_SIGNAL, INVALID_SIGNAL,
    * JOB_NOT_FOUND or JOB_FINISHED. Retried if the connection fails; the job gets it once.
    */
-  signal(id: JobId, ...signal: SentSignal<Jobs>): Promise<void>
+  signal<Name extends keyof SignalInputs<Jobs> & string>(
+    id: JobId,
+    name: Name,
+    data: SignalInputs<Jobs>[Name],
+    options?: SignalOptions,
+  ): Promise<void>
   /**
    * Answers an open question, which a handler asked with `ctx.ask`. Throws NOT_ASKED, ALREADY_ANSWERED,
    * QUESTION_TIMED_OUT, INVALID_ANSWER, JOB_NOT_FOUND or JOB_FINISHED. Retried if the connection fails.
@@ -202,11 +212,13 @@ export interface JobsClient<Jobs extends JobDefinitions> extends SameCalls {
   delete(target: TargetOfAction, options?: CallOptions): Promise<Outputs['jobs']['delete']>
 
   /** Waits for the job's result. Throws JOB_FAILED, JOB_CANCELLED or WAIT_TIMEOUT. */
-  wait<Topic extends TopicOf<Jobs>>(
-    id: JobId,
-    options: WaitOptions & { readonly topic: Topic },
-  ): Promise<OutputOf<Jobs, Topic>>
-  wait<Result = unknown>(id: JobRef<Result> | JobId, options?: WaitOptions): Promise<Result>
+  wait<Result = unknown, Topic extends keyof Jobs & string = never>(
+    id: JobRef<Result> | JobId,
+    options?: WaitOptions & {
+      /** Of an id that comes from elsewhere: gives the result its type. */
+      readonly topic?: Topic
+    },
+  ): Promise<[Topic] extends [never] ? Result : OutputOf<Jobs, Topic>>
 
   /** Yields every event of the job, and its state whenever that changes. Ends with the final state. */
   watch<Progress = unknown>(
@@ -215,21 +227,10 @@ export interface JobsClient<Jobs extends JobDefinitions> extends SameCalls {
   ): AsyncIterable<WatchedMessage<Progress>>
 }
 
-type SignalOptions = CallOptions & {
+interface SignalOptions extends CallOptions {
   /** Of several signals with the same name and key, the job gets one. Default: a new one. */
   readonly key?: string | undefined
 }
-
-/** The name of a signal of one of the topics, and what fits it. */
-type SentSignal<Jobs extends JobDefinitions> = {
-  [Topic in TopicOf<Jobs>]: {
-    [Name in SignalOf<Jobs, Topic>]: [
-      name: Name,
-      data: SignalInputOf<Jobs, Topic, Name>,
-      options?: SignalOptions | undefined,
-    ]
-  }[SignalOf<Jobs, Topic>]
-}[TopicOf<Jobs>]
 
 type Prepared = ReturnType<typeof toRequest>
 
@@ -277,9 +278,8 @@ export function createJobs<Jobs extends JobDefinitions>(
     requeueWithPayload: ({ id, run, updated }, payload, options) =>
       calls.requeueWithPayload({ id, run, updated, payload }, options),
     requeueFrom: (id, step, options) => calls.requeueFrom({ id, step }, options),
-    async signal(id, ...signal) {
-      const [name, data, { key = newJobId(), ...options } = {}] = signal as [string, unknown, SignalOptions?]
-      const rules = { signal: options.signal, isSafe: true }
+    async signal(id, name, data, { key = newJobId(), signal } = {}) {
+      const rules = { signal, isSafe: true }
       await transport.call('mutation', 'jobs.signal', { id, name, data, key }, rules)
     },
     async answer(id, name, value, { key = newJobId(), signal } = {}) {

@@ -13,7 +13,8 @@ type PayloadFor<Input> = undefined extends Input
   ? { readonly payload?: Input | undefined }
   : { readonly payload: Input }
 
-export interface SchedulesClient<Jobs extends JobDefinitions> extends Omit<Calls['schedules'], 'save'> {
+/** Lists and edits schedules. */
+export type SchedulesClient<Jobs extends JobDefinitions> = Omit<Calls['schedules'], 'save'> & {
   /** Creates or changes a schedule. Throws UNKNOWN_TOPIC or INVALID_PAYLOAD before a request is sent. */
   save(schedule: ScheduleToSave<Jobs>, options?: CallOptions): Promise<Outputs['schedules']['save']>
 }

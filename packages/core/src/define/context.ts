@@ -14,7 +14,6 @@ import type {
   ProgressInputOf,
   ResultOf,
   SignalDataOf,
-  SignalOf,
   TopicOf,
 } from './jobs.ts'
 import type { Duration, Step, StepOptions, ToldStep, ToolStep } from './steps.ts'
@@ -65,6 +64,7 @@ export type Answered<Value> =
   | { readonly timedOut: false; readonly value: Value; readonly by: string }
   | { readonly timedOut: true; readonly value?: undefined; readonly by?: undefined }
 
+/** Who may answer a question, and how long it is open. */
 export interface AskOptions {
   /** Ends the wait without an answer. Default: never. */
   readonly timeout?: Duration | undefined
@@ -88,12 +88,15 @@ export type WaitedFor<Result = unknown> = {
     }
 )
 
-/** What a handler can do beside returning and throwing. */
-export interface JobContext<
+/**
+ * What a handler can do beside returning and throwing. A type and no interface: before each of its methods an editor would
+ * show the definitions of all topics.
+ */
+export type JobContext<
   Jobs extends JobDefinitions = JobDefinitions,
   Topic extends TopicOf<Jobs> = TopicOf<Jobs>,
   Given = NoTransactions,
-> {
+> = {
   readonly job: RunningJob<Topic, PayloadOf<Jobs, Topic>>
 
   /** 1 for the first run; retries and crashes count, snoozes do not. */
@@ -147,7 +150,7 @@ export interface JobContext<
    * Waits for a signal that the topic's definition names, outside of the worker. Signals sent before are kept: each
    * call takes the next one of its name. A second call while one is open is the same wait.
    */
-  receive<Name extends SignalOf<Jobs, Topic>>(
+  receive<Name extends keyof Jobs[Topic]['signals'] & string>(
     name: Name,
     options?: {
       /** Ends the wait without a signal. Default: never. */
@@ -200,7 +203,7 @@ export interface JobContext<
    * call is known by its `name`, or else by its number among the calls with this topic. It must make the same payload
    * then: SPAWN_CHANGED. Resolves with the id; for results, pass what it returns to `ctx.all`.
    */
-  spawn<T extends TopicOf<Jobs>>(
+  spawn<T extends keyof Jobs & string>(
     topic: T,
     payload: InputOf<Jobs, T>,
     options?: SpawnOptions,
@@ -220,11 +223,11 @@ export interface JobContext<
    * `onFailure`, or the nodes of its flow with an edge to it. Of one topic, whose results have its type, or of all. As they are now, read in pages:
    * `for await (const { id, status, result } of ctx.waitedFor('resize')) …`.
    */
-  waitedFor<T extends TopicOf<Jobs>>(topic: T): AsyncIterable<WaitedFor<OutputOf<Jobs, T>>>
+  waitedFor<T extends keyof Jobs & string>(topic: T): AsyncIterable<WaitedFor<OutputOf<Jobs, T>>>
   waitedFor(): AsyncIterable<WaitedFor>
 
   /** Enqueues an unrelated job, once for the whole job, as `spawn` does. */
-  enqueue<T extends TopicOf<Jobs>>(
+  enqueue<T extends keyof Jobs & string>(
     topic: T,
     payload: InputOf<Jobs, T>,
     options?: ContextEnqueueOptions,
@@ -237,16 +240,24 @@ interface ContextEnqueueOptions extends Omit<EnqueueOptions, 'parentId'> {
   readonly name?: string | undefined
 }
 
+/** The options of a child: those of an enqueue, its name, and what becomes of it when its parent is cancelled. */
 export interface SpawnOptions extends ContextEnqueueOptions {
   /** What becomes of the child when this job is cancelled. Default: `cancel`. */
   readonly onParentCancel?: 'cancel' | 'leave' | undefined
 }
 
 /** Any throw is a failure that is retried by policy, except the signals: PermanentError, Snooze, Cancel. */
-export type Handler<Jobs extends JobDefinitions, Topic extends TopicOf<Jobs>, Given = NoTransactions> = (
-  job: RunningJob<Topic, PayloadOf<Jobs, Topic>>,
-  ctx: JobContext<Jobs, Topic, Given>,
-) => Returned<ResultOf<Jobs, Topic>> | Promise<Returned<ResultOf<Jobs, Topic>>>
+export type Handler<
+  Jobs extends JobDefinitions,
+  Topic extends TopicOf<Jobs>,
+  Given = NoTransactions,
+> = HandlerOf<Topic, PayloadOf<Jobs, Topic>, ResultOf<Jobs, Topic>, JobContext<Jobs, Topic, Given>>
+
+/** Named by what one topic is, so that an error of the compiler starts with that, and not with all definitions. */
+export type HandlerOf<Topic extends string, Payload, Result, Context> = (
+  job: RunningJob<Topic, Payload>,
+  ctx: Context,
+) => Returned<Result> | Promise<Returned<Result>>
 
 /** A handler without a `return` returns void, which is stored like undefined. */
 // biome-ignore lint/suspicious/noConfusingVoidType: it is the type of a function without a return

@@ -103,9 +103,44 @@ export interface JobDefinition<
   readonly schedule: JobSchedule | undefined
 }
 
+/**
+ * What `job` returns. `Shown` is for people: the types and options of the definition, which editors show first, before the
+ * types of its schemas.
+ */
+export interface DefinedJob<
+  Shown,
+  Input extends Schema,
+  Output extends Schema,
+  Signals extends SignalSchemas,
+  Progress extends Schema,
+> extends JobDefinition<Input, Output, Signals, Progress> {
+  readonly [SHOWN]?: Shown
+}
+declare const SHOWN: unique symbol
+
+/** The types of the signals of a topic that has some. */
+type ShownSignals<Signals extends SignalSchemas> = [keyof Signals] extends [never]
+  ? never
+  : { [Name in keyof Signals]: InputOfSchema<Signals[Name]> }
+
+/** Without the parts that a definition leaves out. `unknown` keeps this name out of what editors show. */
+type Shown<Parts> = {
+  [Name in keyof Parts as [Parts[Name]] extends [never] ? never : Name]: Parts[Name]
+} & unknown
+
+/** Options whose values a definition keeps in its type, for editors. */
+interface ShownOptions<Queue, Priority, Timeout, Retry, Cron> {
+  readonly queue?: Queue | undefined
+  readonly priority?: Priority | undefined
+  readonly timeoutMs?: Timeout | undefined
+  readonly retry?: Retry | undefined
+  readonly cron?: Cron | undefined
+}
+
 /** Definitions by topic. */
 export type JobDefinitions = Readonly<Record<string, JobDefinition>>
 
+/** The topics of some definitions. */
 export type TopicOf<Jobs extends JobDefinitions> = keyof Jobs & string
 /** What a producer sends. */
 export type InputOf<Jobs extends JobDefinitions, Topic extends TopicOf<Jobs>> = InputOfSchema<
@@ -144,6 +179,18 @@ export type SignalInputOf<
   Topic extends TopicOf<Jobs>,
   Name extends SignalOf<Jobs, Topic>,
 > = InputOfSchema<Jobs[Topic]['signals'][Name]>
+/** What a sender sends, by the names of the signals of all topics; where topics share a name, what fits one of them. */
+export type SignalInputs<Jobs extends JobDefinitions> = {
+  readonly [Name in {
+    [Topic in keyof Jobs]: keyof Jobs[Topic]['signals']
+  }[keyof Jobs] &
+    string]: {
+    [Topic in keyof Jobs]: Name extends keyof Jobs[Topic]['signals']
+      ? InputOfSchema<Jobs[Topic]['signals'][Name]>
+      : never
+  }[keyof Jobs]
+}
+
 /** What `ctx.receive` returns. */
 export type SignalDataOf<
   Jobs extends JobDefinitions,
@@ -160,10 +207,31 @@ export function job<
   Output extends Schema = z.ZodUnknown,
   Signals extends SignalSchemas = NoSignals,
   Progress extends Schema = z.ZodUnknown,
-  // Not inferred from where the definition goes, which would accept signals of any name.
+  const Queue extends string = never,
+  const Priority extends number = never,
+  const Timeout extends number = never,
+  const Retry extends JobConfig<Schema, Schema>['retry'] = never,
+  const Cron extends string = never,
 >(
-  config: JobConfig<Input, Output, Signals, Progress>,
-): JobDefinition<Input, Output, NoInfer<Signals>, NoInfer<Progress>> {
+  config: JobConfig<Input, Output, Signals, Progress> & ShownOptions<Queue, Priority, Timeout, Retry, Cron>,
+  // Signals are not inferred from where the definition goes, which would accept signals of any name.
+): DefinedJob<
+  Shown<{
+    input: InputOfSchema<Input>
+    output: OutputOfSchema<Output>
+    signals: ShownSignals<Signals>
+    progress: Progress extends z.ZodUnknown ? never : InputOfSchema<Progress>
+    queue: Queue
+    priority: Priority
+    timeoutMs: Timeout
+    retry: Retry
+    cron: Cron
+  }>,
+  Input,
+  Output,
+  NoInfer<Signals>,
+  NoInfer<Progress>
+> {
   const {
     input,
     output = z.unknown(),

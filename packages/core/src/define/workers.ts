@@ -2,8 +2,8 @@ import { z } from 'zod'
 import { OncueError } from '../errors.ts'
 import { assertTopic, listed } from '../job/names.ts'
 import { quote } from '../job/text.ts'
-import type { Handler, JobContext, RunningJob } from './context.ts'
-import { type JobDefinition, type JobDefinitions, job, type TopicOf } from './jobs.ts'
+import type { HandlerOf, JobContext, RunningJob } from './context.ts'
+import { type JobDefinition, type JobDefinitions, job, type PayloadOf, type ResultOf } from './jobs.ts'
 import type { NoTransactions, Transactions } from './transactions.ts'
 
 /** A handler whose types were checked where it is defined. */
@@ -12,11 +12,22 @@ export type AnyHandler = (job: RunningJob, ctx: JobContext) => unknown
 /** Handlers without definitions: payloads are not checked, and all options have their defaults. */
 export type PlainWorkers = Readonly<Record<string, AnyHandler>>
 
-/** Some of the topics or all: different worker processes may serve different ones. */
+/**
+ * Some of the topics or all: different worker processes may serve different ones. Over the definitions themselves, so that
+ * an editor shows at a handler what is written over its definition.
+ */
 export type Handlers<Jobs extends JobDefinitions, Given = NoTransactions> = {
-  readonly [Topic in TopicOf<Jobs>]?: Handler<Jobs, Topic, Given> | undefined
+  readonly [Topic in keyof Jobs]?:
+    | HandlerOf<
+        Topic & string,
+        PayloadOf<Jobs, Topic & string>,
+        ResultOf<Jobs, Topic & string>,
+        JobContext<Jobs, Topic & string, Given>
+      >
+    | undefined
 }
 
+/** A handler with its definition. */
 export interface Worker {
   readonly definition: JobDefinition
   readonly handler: AnyHandler
@@ -34,8 +45,13 @@ const WORKERS: unique symbol = Symbol.for('oncue.workers')
 
 /** A handler for each topic. */
 export type AllHandlers<Jobs extends JobDefinitions, Given = NoTransactions> = {
-  readonly [Topic in TopicOf<Jobs>]: Handler<Jobs, Topic, Given>
+  readonly [Topic in keyof Jobs]: NonNullable<Handlers<Jobs, Given>[Topic]>
 }
+
+/** The topics whose handlers must not be left out. */
+type Required<Jobs extends JobDefinitions, Complete> = Complete extends true
+  ? { readonly [Topic in keyof Jobs]: object }
+  : unknown
 
 /**
  * Joins definitions and handlers. A handler for a topic that is not defined is an error; with `complete: true`
@@ -44,35 +60,19 @@ export type AllHandlers<Jobs extends JobDefinitions, Given = NoTransactions> = {
  * `NoInfer`, so that the compiler knows the jobs when it looks at what a handler returns: otherwise it takes `'paid'` for
  * a `string`, which no `z.enum` or `z.literal` accepts.
  */
-export function defineWorkers<Jobs extends JobDefinitions>(
-  jobs: Jobs,
-  handlers: NoInfer<Handlers<Jobs>>,
-): Workers
 export function defineWorkers<
   Jobs extends JobDefinitions,
   Given extends Transactions | NoTransactions = NoTransactions,
+  Complete extends boolean = false,
 >(
   jobs: Jobs,
-  handlers: NoInfer<AllHandlers<Jobs, Given>>,
-  options: {
-    /** A topic without a handler is an error. */
-    readonly complete: true
-    /** For `ctx.commit` and `ctx.complete`; see the other form of this call. */
+  handlers: NoInfer<Handlers<Jobs, Given>> & Required<NoInfer<Jobs>, Complete>,
+  options?: {
+    /** True: a topic without a handler is an error. */
+    readonly complete?: Complete
+    /** For `ctx.commit` and `ctx.complete`: `transactionsOf({ prisma })`, of the database that the worker runs on. */
     readonly transactions?: Given
   },
-): Workers
-export function defineWorkers<Jobs extends JobDefinitions, Given extends Transactions>(
-  jobs: Jobs,
-  handlers: NoInfer<Handlers<Jobs, Given>>,
-  options: {
-    /** For `ctx.commit` and `ctx.complete`: `transactionsOf({ prisma })`, of the database that the worker runs on. */
-    readonly transactions: Given
-  },
-): Workers
-export function defineWorkers<Jobs extends JobDefinitions>(
-  jobs: Jobs,
-  handlers: Handlers<Jobs>,
-  options?: { readonly complete?: true; readonly transactions?: Transactions | undefined },
 ): Workers {
   const { transactions } = options ?? {}
   const workers = new Map<string, Worker>()

@@ -8,8 +8,7 @@ import {
   type NewJob,
   OncueError,
   prepareJob,
-  type SignalInputOf,
-  type SignalOf,
+  type SignalInputs,
   type TopicOf,
 } from '@oncue/core'
 import {
@@ -43,33 +42,50 @@ export type QueueOptions<Jobs extends JobDefinitions> = {
 /** One of many: its topic, its payload, and what else `enqueue` takes as options. */
 export type QueuedJob<Jobs extends JobDefinitions> = Queued<Jobs>[TopicOf<Jobs>]
 
+/** What fits one topic. */
+interface JobOf<Topic, Payload> extends EnqueueOptions {
+  readonly topic: Topic
+  readonly payload: Payload
+}
+
 // Keyed by topic, and in methods, so that the compiler accepts a queue of all jobs as one of some of them.
 type Queued<Jobs extends JobDefinitions> = {
-  readonly [Topic in TopicOf<Jobs>]: {
-    readonly topic: Topic
-    readonly payload: InputOf<Jobs, Topic>
-  } & EnqueueOptions
+  readonly [Topic in TopicOf<Jobs>]: JobOf<Topic, InputOf<Jobs, Topic>>
 }
 type Inputs<Jobs extends JobDefinitions> = { readonly [Topic in TopicOf<Jobs>]: InputOf<Jobs, Topic> }
+
+/** Apart, because the compiler cannot say by the definitions alone which queue is one of some of them. */
+type Signalling<Jobs extends JobDefinitions> = {
+  /**
+   * Sends a signal to a live job, which waits for it with `ctx.receive`, or will: it is kept until then. Refused, before
+   * anything is written: UNKNOWN_SIGNAL, INVALID_SIGNAL, JOB_NOT_FOUND, JOB_FINISHED.
+   */
+  signal<Name extends keyof SignalInputs<Jobs> & string>(
+    id: JobId,
+    name: Name,
+    data: SignalInputs<Jobs>[Name],
+    options?: SignalOptions,
+  ): Promise<void>
+}
 
 /**
  * Enqueues straight into the database, without an API in between. An invalid job is refused before any
  * statement is sent. With `tx` the jobs belong to your transaction, as `Store.enqueue` says; without, to one
  * of their own. On a better-sqlite3 connection everything has happened, or thrown, before the call returns.
  */
-export interface Queue<Jobs extends JobDefinitions> {
+export type Queue<Jobs extends JobDefinitions> = Signalling<Jobs> & {
   /** The definitions that it was given. A queue of all jobs is also one of some of them. */
   readonly jobs: Jobs
 
   /** Returns the id of the job: the new one, or the one that holds its key already. */
-  enqueue<Topic extends TopicOf<Jobs>>(
+  enqueue<Topic extends keyof Jobs & string>(
     topic: Topic,
     payload: Inputs<Jobs>[Topic],
     options?: EnqueueOptions & EnqueueIn,
   ): Promise<JobId>
 
   /** All or none. Returns the ids in the same order. */
-  enqueueMany<Topic extends TopicOf<Jobs>>(
+  enqueueMany<Topic extends keyof Jobs & string>(
     jobs: readonly Queued<Jobs>[Topic][],
     options?: EnqueueIn,
   ): Promise<JobId[]>
@@ -79,7 +95,7 @@ export interface Queue<Jobs extends JobDefinitions> {
    * once when all have ended and some have not completed; if all have, it is cancelled. In both, `ctx.waitedFor()` reads the
    * results. All or none, up to 10,000 jobs. Ids in the same order.
    */
-  batch<Topic extends TopicOf<Jobs>, Next extends TopicOf<Jobs>>(
+  batch<Topic extends keyof Jobs & string, Next extends keyof Jobs & string>(
     jobs: readonly Queued<Jobs>[Topic][],
     after: AfterBatch<
       Followers<Jobs>[Next],
@@ -92,27 +108,23 @@ export interface Queue<Jobs extends JobDefinitions> {
    * Enqueues jobs that wait for each other, all or none: each edge is `[from, to]`, the names of two nodes, and `to` starts
    * when `from` has completed. Returns the ids by name. A cycle is refused with DEPENDENCY_CYCLE before anything is written.
    */
-  flow<const Nodes extends Readonly<Record<string, AnyJob>>>(
+  flow<const Nodes extends { readonly [name: string]: Queued<Jobs>[keyof Jobs & string] }>(
     flow: {
-      readonly nodes: Nodes & { readonly [Name in keyof Nodes]: Queued<Jobs>[TopicOf<Jobs>] }
+      readonly nodes: Nodes
       readonly edges?: readonly EdgeOf<keyof Nodes & string>[] | undefined
     },
     options?: EnqueueIn,
   ): Promise<{ readonly [Name in keyof Nodes]: JobId }>
-
-  /**
-   * Sends a signal to a live job, which waits for it with `ctx.receive`, or will: it is kept until then. Refused, before
-   * anything is written: UNKNOWN_SIGNAL, INVALID_SIGNAL, JOB_NOT_FOUND, JOB_FINISHED.
-   */
-  signal(id: JobId, ...signal: SentSignal<Jobs>): Promise<void>
 }
 
 /** A job that waits for all jobs of a batch: it can have no key, which may stand for a job that does not. */
 type Followers<Jobs extends JobDefinitions> = {
-  readonly [Topic in TopicOf<Jobs>]: {
-    readonly topic: Topic
-    readonly payload: InputOf<Jobs, Topic>
-  } & Omit<EnqueueOptions, 'after' | 'unique' | 'idempotencyKey'>
+  readonly [Topic in TopicOf<Jobs>]: FollowerOf<Topic, InputOf<Jobs, Topic>>
+}
+
+interface FollowerOf<Topic, Payload> extends Omit<EnqueueOptions, 'after' | 'unique' | 'idempotencyKey'> {
+  readonly topic: Topic
+  readonly payload: Payload
 }
 
 /** What follows a batch: at least one of the two. */
@@ -125,22 +137,12 @@ type EdgeOf<Name extends string> = {
   [From in Name]: readonly [from: From, to: Exclude<Name, From>]
 }[Name]
 
-type SignalOptions = EnqueueIn & {
+interface SignalOptions extends EnqueueIn {
   /** Of several signals with the same name and key, the job gets one. */
   readonly key?: string | undefined
 }
 
-/** The name of a signal of one of the topics, and what fits it. */
-type SentSignal<Jobs extends JobDefinitions> = {
-  [Topic in TopicOf<Jobs>]: {
-    [Name in SignalOf<Jobs, Topic>]: [
-      name: Name,
-      data: SignalInputOf<Jobs, Topic, Name>,
-      options?: SignalOptions | undefined,
-    ]
-  }[SignalOf<Jobs, Topic>]
-}[TopicOf<Jobs>]
-
+/** A queue on the connection that your service has: `prisma`, `pool`, `sqlite`, `transaction` or `store`. Sends nothing until the first call. */
 export function createQueue<const Jobs extends JobDefinitions>(options: QueueOptions<Jobs>): Queue<Jobs> {
   const { jobs, database } = options
   const { runtime = systemRuntime } = options
@@ -212,8 +214,7 @@ export function createQueue<const Jobs extends JobDefinitions>(options: QueueOpt
       const byName = (ids: readonly JobId[]) => Object.fromEntries(names.map((name, n) => [name, ids[n]]))
       return send({ tx }, make).then((ids) => byName(ids) as never)
     },
-    signal(id, ...signal) {
-      const [name, data, { tx, key } = {}] = signal as [string, unknown, SignalOptions?]
+    signal(id, name, data, { tx, key } = {}) {
       return inTurn(tx, () => {
         const text = encodeSignal(data)
         const check = (topic: string) => checkSignal(definitionOf(topic), topic, name, text)
