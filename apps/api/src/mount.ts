@@ -32,6 +32,7 @@ export interface Person {
 
 type Admitted = Person | null | undefined
 
+/** Where the jobs are, who may do what, and where the app is mounted. */
 export interface OncueAppOptions<Context = undefined> extends MountSettings {
   /** Where it is mounted, as in `/admin/jobs`; `/` for a host name of its own. */
   readonly basePath: string
@@ -49,6 +50,7 @@ export interface OncueAppOptions<Context = undefined> extends MountSettings {
 /** What `authenticate` gets beside the request: nothing, unless its second parameter has a type. */
 type ContextOf<Context> = undefined extends Context ? [context?: Context] : [context: Context]
 
+/** The app and the API, to be mounted in a server. */
 export interface OncueApp<Context = undefined> {
   /** Opens the database. The first request does it, too; after a failure the next one tries again. */
   start(): Promise<void>

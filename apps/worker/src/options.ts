@@ -31,6 +31,7 @@ import { VERSION } from './version.ts'
  */
 export type OnFailed = (job: ClaimedJob, error: JobError) => unknown
 
+/** What a worker serves, and how. Only `store` and `workers` are needed. */
 export interface WorkerOptions {
   /** The caller closes it: `stop()` does not. */
   readonly store: Store

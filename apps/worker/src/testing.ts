@@ -36,6 +36,7 @@ const MAX_WAITING = 1_000
 /** Ends a test whose job snoozes for 0 ms again and again. */
 const MAX_RUNS = 1_000
 
+/** Which handlers a test runs, and on what. */
 export interface TestWorkerOptions<Jobs extends JobDefinitions>
   extends Pick<WorkerOptions, 'workers' | 'use' | 'retry' | 'abandonMs' | 'log'> {
   /** Gives the calls below their types. */
@@ -101,6 +102,7 @@ async function openOwn(
   }
 }
 
+/** Runs jobs in a test, on a database of its own, without waiting for time. */
 export class TestWorker<Jobs extends JobDefinitions = JobDefinitions> {
   /** For everything that has no method here: lists, events, requeue, cancel. */
   readonly store: Store

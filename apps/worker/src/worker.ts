@@ -19,6 +19,7 @@ import { type Settings, toSettings, type WorkerOptions } from './options.ts'
 import { createExecutor, type Executor } from './run/executor.ts'
 import { VERSION } from './version.ts'
 
+/** A worker that runs in this process, from `startWorker`. */
 export interface RunningWorker {
   /** A UUID, new at each start: the id of this worker in lists. */
   readonly id: string

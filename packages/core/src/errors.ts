@@ -256,6 +256,7 @@ export const ERRORS = {
   INTERNAL: broken('This is a bug in Oncue: please report it with the message and the cause.'),
 } as const satisfies Record<string, ErrorSpec>
 
+/** The code of an error; docs/errors.md says what each means and what to do. */
 export type ErrorCode = keyof typeof ERRORS
 
 /** A registered symbol, so that two copies of this package recognise each other's errors. */
@@ -267,6 +268,7 @@ interface OncueErrorOptions {
   readonly hint?: string | undefined
 }
 
+/** Every error of Oncue: what is wrong, what to do, and a code that programs can rely on. */
 export class OncueError<Code extends ErrorCode = ErrorCode> extends Error {
   override readonly name = 'OncueError'
   readonly code: Code
@@ -293,6 +295,7 @@ export class OncueError<Code extends ErrorCode = ErrorCode> extends Error {
   }
 }
 
+/** Whether an error is one of Oncue, also of another copy of this package; with a code: whether it is that one. */
 export function isOncueError(error: unknown): error is OncueError
 export function isOncueError<Code extends ErrorCode>(error: unknown, code: Code): error is OncueError<Code>
 export function isOncueError(error: unknown, code?: ErrorCode): boolean {

@@ -6,6 +6,7 @@ import { assertMigrated, migrate } from './migrate/migrate.ts'
 import type { Store } from './store.ts'
 import { dialectOf, sqliteFile } from './url.ts'
 
+/** How a store is opened, beside its URL. */
 export type OpenOptions = {
   /** Which of several installations in one database: a schema on Postgres, a prefix on SQLite. Default: oncue. */
   readonly schema?: string | undefined

@@ -3,6 +3,7 @@ import { pino } from 'pino'
 import pretty from 'pino-pretty'
 import { escapeLogLine } from './escape.ts'
 
+/** How much is logged, and in which form. */
 export interface LoggerOptions {
   /** debug, info, warn, error or silent. Default: info. */
   readonly level?: string | undefined

@@ -4,7 +4,9 @@ import type { inferRouterInputs, inferRouterOutputs } from '@trpc/server'
 type RouterOutputs = inferRouterOutputs<AppRouter>
 
 // In the published package these two are written out (scripts/declare.ts), so users do not need the server's types.
+/** What each procedure of the API takes. */
 export type Inputs = inferRouterInputs<AppRouter>
+/** What each procedure of the API returns. */
 export type Outputs = {
   [N in keyof RouterOutputs]: { [V in keyof RouterOutputs[N]]: WithoutIds<RouterOutputs[N][V]> }
 }

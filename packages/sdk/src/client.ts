@@ -9,6 +9,7 @@ import { HttpTransport, type Transport } from './transport.ts'
 
 type ValueOrFunction<Value> = Value | (() => Value | Promise<Value>)
 
+/** Where the API is, who calls, and how. Only `url` is needed. */
 export interface ClientOptions<Jobs extends JobDefinitions> {
   /** The API's address, such as `https://oncue.example.com`; or a path, if the API serves the page that this runs in. */
   readonly url: string
@@ -37,6 +38,7 @@ export interface Client<Jobs extends JobDefinitions = JobDefinitions>
 const TIMEOUT_MS = 30_000
 const RETRIES = 3
 
+/** A client of the API over HTTP. Sends nothing until the first call. */
 export function createClient<const Jobs extends JobDefinitions = JobDefinitions>(
   options: ClientOptions<Jobs>,
 ): Client<Jobs> {

@@ -37,6 +37,7 @@ export type TestAnswers = {
     : never
 }
 
+/** A client that records what is enqueued and sends nothing. */
 export interface TestClient<Jobs extends JobDefinitions = JobDefinitions> extends Client<Jobs> {
   /** In the order of the calls. */
   readonly enqueued: readonly RecordedJob<Jobs>[]

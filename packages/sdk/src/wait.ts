@@ -4,6 +4,7 @@ import type { CallOptions, Outputs } from './api.ts'
 import { withDeadline } from './deadline.ts'
 import type { Transport } from './transport.ts'
 
+/** How long to wait. */
 export interface WaitOptions extends CallOptions {
   /** In milliseconds; then it throws WAIT_TIMEOUT. Default: Infinity. */
   readonly timeoutMs?: number | undefined

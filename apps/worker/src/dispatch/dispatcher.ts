@@ -39,6 +39,7 @@ export interface DispatcherOptions extends Omit<SlotsOptions, 'onEnd' | 'onWritt
   readonly onFailed: OnFailed | undefined
 }
 
+/** What a worker does at this moment. */
 export interface WorkerStats {
   /** How many handlers may run at once. */
   readonly slots: number

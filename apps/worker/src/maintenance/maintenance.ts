@@ -3,6 +3,7 @@ import type { PruneRule, Store } from '@oncue/db'
 import { Leader, type Logger, Loop, type Runtime, type Service, systemRuntime } from '@oncue/runtime'
 import { createTicker } from './schedules.ts'
 
+/** How often a worker cleans up, and how long finished jobs are kept. */
 export interface MaintenanceOptions {
   /** For how long finished jobs are kept, in milliseconds: completed 7 days, cancelled 30, failed 90. */
   readonly retention?: Retention | undefined

@@ -11,6 +11,7 @@ import type { RunningWorker } from '../worker.ts'
 
 const SECONDS = [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 600]
 
+/** What a worker counts, for Prometheus. */
 export interface Metrics {
   readonly registry: Registry
   /** Measures runs: pass it as `use`. */
@@ -158,6 +159,7 @@ function addReading(
   })
 }
 
+/** Serves the metrics until it is closed. */
 export interface MetricsServer {
   readonly url: string
   close(): Promise<void>

@@ -34,6 +34,7 @@ export type SettledChild<Result = unknown> =
   | { readonly status: 'fulfilled'; readonly value: Result }
   | { readonly status: 'rejected'; readonly reason: FailedChild }
 
+/** How each child ended, in their order. */
 export type SettledOf<Children extends readonly Child[]> = {
   -readonly [N in keyof Children]: SettledChild<ResultOfChild<Children[N]>>
 }

@@ -4,6 +4,7 @@ import type { ReturnsStorable, Storable, Stored } from './storable.ts'
 /** Milliseconds, or a text such as `500ms`, `30s`, `5m`, `2h`, `7d`. */
 export type Duration = number | `${number}${'ms' | 's' | 'm' | 'h' | 'd'}`
 
+/** When a step is repeated, and how long it may take. */
 export interface StepOptions {
   /** Repeats a step that throws. Delays of more than a second are waited for outside of the worker. Default: none. */
   readonly retry?: RetryOptions | undefined
@@ -34,6 +35,7 @@ export type ToolStep = <Args, Result>(
   options?: StepOptions,
 ) => Promise<Stored<Result>>
 
+/** `ctx.step`: runs a piece of work once for the whole job. */
 export interface Step {
   /**
    * Runs `work` once for the whole job: a later run gets the stored result instead of running it again. The

@@ -16,6 +16,7 @@ export const jobErrorSchema = causeSchema.extend({
   fingerprint: z.string(),
   causes: z.array(causeSchema).optional(),
 })
+/** The error of a run, as it is stored. Errors with the same fingerprint are one group of failures. */
 export type JobError = z.output<typeof jobErrorSchema>
 type Cause = z.output<typeof causeSchema>
 

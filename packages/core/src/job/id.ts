@@ -69,8 +69,10 @@ export const newJobId: NewJobId = createJobIds(systemClock)
 
 const JOB_ID = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
 
+/** Whether a text has the form of an id. */
 export function isJobId(text: unknown): text is JobId {
   return typeof text === 'string' && JOB_ID.test(text)
 }
 
+/** The form of an id, as a schema of zod. */
 export const jobIdSchema = z.string().regex(JOB_ID).describe('a job id: a UUID v7 in lower case')

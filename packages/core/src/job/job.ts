@@ -26,6 +26,7 @@ const jobWaitsSchema = z.object({
   since: z.string().describe('ISO 8601'),
   for: z.array(waitSchema),
 })
+/** What a suspended job waits for. */
 export type JobWaits = z.output<typeof jobWaitsSchema>
 
 /** How a job that is being undone will end, with its last error. */
@@ -33,6 +34,7 @@ const jobEndingSchema = z.object({
   since: z.string().describe('ISO 8601'),
   status: z.enum(['failed', 'cancelled']),
 })
+/** How a job ends when its undos have run. */
 export type JobEnding = Readonly<z.output<typeof jobEndingSchema>>
 
 /** A job as reads return it. Fields that do not apply are null, never absent. */
@@ -74,10 +76,12 @@ export const jobSchema = z.object({
   startedAt: z.date().nullable(),
   finishedAt: z.date().nullable(),
 })
+/** A job as it is stored. */
 export type Job = z.output<typeof jobSchema>
 
 /** A job in a list: without the fields that may take a megabyte. */
 export const jobSummarySchema = jobSchema.omit({ payload: true, result: true })
+/** A job as lists show it: without payload, result and events. */
 export type JobSummary = z.output<typeof jobSummarySchema>
 
 interface UniqueRule {

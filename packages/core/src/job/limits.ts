@@ -50,6 +50,7 @@ export const LIMITS = {
   dateMax: 253_402_300_799_999,
 } as const
 
+/** What applies where neither the definition nor the enqueue says otherwise. */
 export const DEFAULTS = {
   queue: 'default',
   priority: 0,

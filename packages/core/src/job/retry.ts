@@ -23,6 +23,7 @@ export const retryPolicySchema = z.strictObject({
   /** The longest delay, in milliseconds. Default: 30 days, which is also the maximum. */
   maxDelay: delaySchema.optional(),
 })
+/** Retry options with every default filled in. */
 export type RetryPolicy = z.output<typeof retryPolicySchema>
 
 /** Retry options: a policy whose strategy is optional, and how many retries (`max`). */
@@ -41,6 +42,7 @@ export const retryOptionsSchema = retryPolicySchema
     path: ['minDelay'],
     error: 'is greater than maxDelay',
   })
+/** How often failed runs are repeated, and after which pauses. */
 export type RetryOptions = z.output<typeof retryOptionsSchema>
 
 /** The parsed retry options; undefined where a default applies. */
@@ -58,6 +60,7 @@ export function toRetrySettings(options: false | RetryOptions | undefined): {
   }
 }
 
+/** A class of errors, for `retryOn`. */
 export type ErrorClass = abstract new (...args: never[]) => Error
 
 /**

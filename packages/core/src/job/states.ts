@@ -1,8 +1,11 @@
+/** Every status of a job. */
 export const JOB_STATUSES = ['blocked', 'pending', 'processing', 'completed', 'failed', 'cancelled'] as const
+/** The status of a job. */
 export type JobStatus = (typeof JOB_STATUSES)[number]
 
 /** Every pending job that is not suspended is one of these: due, due later, or due again because its last run failed. */
 export const PENDING_KINDS = ['waiting', 'scheduled', 'retrying'] as const
+/** Which kind of pending job. */
 export type PendingKind = (typeof PENDING_KINDS)[number]
 
 /** What a job is for those who count or list them: each is in one of these. */
@@ -32,10 +35,12 @@ export function stateOf(
 
 /** In the `jobs` table. */
 export const LIVE_STATUSES = ['blocked', 'pending', 'processing'] as const satisfies readonly JobStatus[]
+/** The status of a job that has not ended. */
 export type LiveStatus = (typeof LIVE_STATUSES)[number]
 
 /** In the `history` table. */
 export const FINISHED_STATUSES = ['completed', 'failed', 'cancelled'] as const satisfies readonly JobStatus[]
+/** The status of a job that has ended. */
 export type FinishedStatus = (typeof FINISHED_STATUSES)[number]
 
 interface Transition {
@@ -91,6 +96,7 @@ export function canAct(
   return canTransition(status, action)
 }
 
+/** Whether a status is one of a job that has ended. */
 export function isFinished(status: JobStatus): status is FinishedStatus {
   const finished: readonly JobStatus[] = FINISHED_STATUSES
   return finished.includes(status)

@@ -3,6 +3,7 @@ import { LIMITS } from '../job/limits.ts'
 import { queueSchema, topicSchema } from '../job/names.ts'
 
 export const ROLES = ['producer', 'viewer', 'operator', 'admin'] as const
+/** What a token may do. */
 export type Role = (typeof ROLES)[number]
 export const roleSchema = z.enum(ROLES)
 

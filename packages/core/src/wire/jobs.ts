@@ -20,6 +20,7 @@ const MAX_META_KEYS = 20
 
 /** What a filter can ask for: a status, one kind of pending jobs, or suspended ones, which no other of these includes. */
 export const filterStatusSchema = z.enum([...JOB_STATUSES, ...PENDING_KINDS, 'suspended'])
+/** What a filter takes as a status: those of jobs, and finer ones of waiting jobs. */
 export type FilterStatus = z.output<typeof filterStatusSchema>
 
 /** Which jobs. The store checks what can be combined. */
@@ -62,6 +63,7 @@ export const jobFilterSchema = z.strictObject({
     .optional()
     .describe('text within "class: message" of the error of failed and retrying jobs'),
 })
+/** Which jobs a list or a bulk operation is about: every part that is given must fit. */
 export type JobFilter = Readonly<z.output<typeof jobFilterSchema>>
 
 /** What a filter asks for, each job in one of them and in one order; undefined: any. */
@@ -131,11 +133,13 @@ export const jobEventSchema = z.object({
   data: z.unknown(),
   created: z.date(),
 })
+/** An entry of a job's event stream. */
 export type JobEvent = Readonly<z.output<typeof jobEventSchema>>
 
 export const maskedSchema = z.array(z.string()).describe('paths of the values that only admins see')
 
 const jobDetailsSchema = jobSchema.extend({ events: z.array(jobEventSchema) })
+/** A job with everything that is stored of it, as `get` returns it. */
 export type JobDetails = z.output<typeof jobDetailsSchema>
 
 export const getJobResponseSchema = jobDetailsSchema.extend({ masked: maskedSchema })
@@ -311,6 +315,7 @@ export const watchMessageSchema = z.discriminatedUnion('type', [
   z.object({ type: z.literal('event'), event: jobEventSchema }),
   z.object({ type: z.literal('state'), state: jobStateSchema }),
 ])
+/** What a job's stream tells: an event, or its state. */
 export type WatchMessage = z.output<typeof watchMessageSchema>
 
 export const waitRequestSchema = z.strictObject({

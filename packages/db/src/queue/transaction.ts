@@ -15,6 +15,7 @@ export type SqliteTransaction = {
   prepare(sql: string): { run(...values: unknown[]): unknown; all?(...values: unknown[]): unknown[] }
 }
 
+/** A transaction of your library, for `tx`. */
 export type Transaction = PrismaTransaction | QueryTransaction | SqliteTransaction
 
 export type Statement = { readonly text: string; readonly values: unknown[] }
