@@ -36,6 +36,15 @@ export const ENTRIES: readonly Entry[] = [
   about: about.replaceAll(/\[([^\]]*)\]\([^)]*\)/g, '$1'),
 }))
 
+/** The pages of `reference.ts`, which a build writes before it starts. */
+export const REFERENCE = [
+  { page: 'oncue', entry: 'index', about: 'definitions, the queue, handlers, the worker, errors' },
+  { page: 'oncue-client', entry: 'client', about: 'the client over HTTP, for browsers, phones and servers' },
+  { page: 'oncue-react', entry: 'react', about: 'a job in a React component' },
+  { page: 'oncue-app', entry: 'app', about: 'the app and the API below a path of your own server' },
+  { page: 'oncue-testing', entry: 'testing', about: 'a worker and a client for tests' },
+].map((page) => ({ ...page, title: page.page.replace('-', '/'), link: `/reference/${page.page}.html` }))
+
 /** As GitHub names the anchors of headings, which the links in the pages use. */
 export const anchorOf = (heading: string) =>
   heading
