@@ -15,7 +15,7 @@ import {
   removeFunctions,
   rollback,
 } from '../src/migrate/migrate.ts'
-import { migrationsFolder } from '../src/migrate/sources.ts'
+import { migrationsFolder, RELEASE } from '../src/migrate/sources.ts'
 import { openStore } from '../src/open.ts'
 import { FUNCTION_SET } from '../src/postgres/function-set.ts'
 import { fn } from '../src/postgres/sql.ts'
@@ -157,8 +157,8 @@ describe('the functions of a database', () => {
     await migrate(database.url, { functions: others })
     expect(await migrationStatus(database.url)).toMatchObject({
       functions: [
-        { hash: FUNCTION_SET, state: 'current', release: '0.0.0', lastSeen: expect.any(Date) },
-        { hash: others.hash, state: 'other', release: '0.0.0', lastSeen: expect.any(Date) },
+        { hash: FUNCTION_SET, state: 'current', release: RELEASE, lastSeen: expect.any(Date) },
+        { hash: others.hash, state: 'other', release: RELEASE, lastSeen: expect.any(Date) },
       ],
     })
     expect(await namesOf(others.hash)).toHaveLength((await namesOf(FUNCTION_SET)).length)
