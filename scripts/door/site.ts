@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process'
+import { globSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -13,9 +14,11 @@ export async function run({ done }: { done(step: string): void }): Promise<void>
     promisify(execFile)('env', [setting, 'pnpm', 'docs:build'], { cwd: ROOT, maxBuffer: 10_000_000 })
   await build('ONCUE_SITE_OLDER=0.0')
   const dist = join(ROOT, 'site/.vitepress/dist')
+  const [searchIndex = ''] = globSync('assets/chunks/@localSearchIndex*.js', { cwd: dist })
   for (const [file, text] of [
     ['index.html', 'Oncue'],
-    ['docs/guides/getting-started.html', 'VPLocalSearch'],
+    ['docs/guides/getting-started.html', 'id="local-search"'],
+    [searchIndex, 'defineWorkers'],
     ['docs/guides/getting-started.html', '/v/0.0/'],
     ['reference/oncue.html', 'defineWorkers'],
     ['reference/oncue-react.html', 'oncue-client.html#type-client'],
