@@ -56,7 +56,7 @@ export default defineConfig({
             // The theme would look for a page behind a link of the site.
             if (file)
               token.attrs = [
-                ['href', file],
+                ['href', `${base}${file.slice(1)}`],
                 ['target', '_blank'],
               ]
             else token.attrSet('href', href.replace(/(^|\/)README\.md(?=#|$)/, '$1index.md'))
@@ -65,7 +65,7 @@ export default defineConfig({
     },
   },
   // Files are copied when the pages are known.
-  ignoreDeadLinks: [/^\/files\//],
+  ignoreDeadLinks: [/^\/(v\/[^/]+\/)?files\//],
   vite: {
     resolve: {
       alias: [

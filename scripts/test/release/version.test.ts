@@ -16,7 +16,9 @@ const read = (home: string, path: string) =>
 const fragments = readdirSync(join(ROOT, '.changeset')).filter(
   (file) => file.endsWith('.md') && file !== 'README.md',
 )
-const isMinor = fragments.some((file) => /^['"].+: minor$/m.test(readFileSync(join(ROOT, '.changeset', file), 'utf8')))
+const isMinor = fragments.some((file) =>
+  /^['"].+: minor$/m.test(readFileSync(join(ROOT, '.changeset', file), 'utf8')),
+)
 const summaryOf = (file: string) =>
   readFileSync(join(ROOT, '.changeset', file), 'utf8')
     .replace(/^---\n.*?\n---\n/s, '')
