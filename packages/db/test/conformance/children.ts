@@ -250,7 +250,10 @@ export function describeChildren(dialect: Dialect): void {
         await store.settle([{ ...ref(parent), kind: 'cancel' }])
         expect((await read(store, child)).status).toBe('cancelled')
         await store.requeue([child])
-        await store.enqueue([aJob({ after: [parent.id] }), aJob({ after: [parent.id], onParentFailure: 'stop' })])
+        await store.enqueue([
+          aJob({ after: [parent.id] }),
+          aJob({ after: [parent.id], onParentFailure: 'stop' }),
+        ])
         await store.rescue()
         expect((await read(store, child)).status).toBe('pending')
       })
