@@ -31,10 +31,10 @@ test('--version prints the version alone', async () => {
 })
 
 test.each([
-  ['list', 'blocked, pending (or waiting, scheduled, retrying), processing, completed, failed or cancelled'],
+  ['list', 'blocked, pending (or waiting, scheduled, retrying), processing, completed, failed, cancelled or suspended'],
   ['requeue', 'completed, failed or cancelled'],
   ['run-now', 'pending (or waiting, scheduled, retrying)'],
-  ['cancel', 'blocked, pending (or waiting, scheduled, retrying) or processing'],
+  ['cancel', 'blocked, pending (or waiting, scheduled, retrying), processing or suspended'],
   ['delete', 'pending (or waiting, scheduled, retrying) or failed'],
 ])('the help of %s lists the statuses it accepts', async (command, statuses) => {
   const { stdout } = await call(command, '--help')
