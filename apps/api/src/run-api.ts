@@ -1,12 +1,11 @@
 import { once } from 'node:events'
-import { type Call, EXIT } from '@oncue/db/cli'
+import { type Call, EXIT, onStopSignals } from '@oncue/db/cli'
 import { createLogger } from '@oncue/logger'
 import { abortable, type Logger } from '@oncue/runtime'
 import type { ApiOptions } from './command.ts'
 import { readConfig } from './config.ts'
 import { startApi } from './start.ts'
 
-const SIGNALS = ['SIGINT', 'SIGTERM'] as const
 /** Anyone who reaches the API may try tokens, and a short one is soon found. */
 const SHORT_TOKEN = 20
 
@@ -48,11 +47,14 @@ export async function runApi({ options, url, schema, database }: Call<ApiOptions
 
 function stopSignal(log: Logger): AbortSignal {
   const stopping = new AbortController()
-  const stop = (signal: NodeJS.Signals) => {
-    for (const each of SIGNALS) process.off(each, stop)
+  const end = onStopSignals((signal) => {
+    if (stopping.signal.aborted) {
+      end()
+      process.kill(process.pid, signal)
+      return
+    }
     log.info({ signal }, 'stopping')
     stopping.abort()
-  }
-  for (const each of SIGNALS) process.on(each, stop)
+  })
   return stopping.signal
 }

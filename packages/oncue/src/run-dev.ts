@@ -6,19 +6,14 @@ import { join, relative } from 'node:path'
 import { type Api, readConfig as readApiConfig, startApi } from '@oncue/api'
 import { OncueError } from '@oncue/core'
 import { migrate, sqliteFile, withoutPassword } from '@oncue/db'
-import { EXIT } from '@oncue/db/cli'
-import { abortable, formatDuration, systemRuntime } from '@oncue/runtime'
+import { EXIT, onStopSignals } from '@oncue/db/cli'
+import { abortable, formatDuration } from '@oncue/runtime'
 import { createLogger } from '@oncue/worker'
 import { type Call, whoami } from './command.ts'
 import type { DevOptions } from './dev.ts'
 import { Handlers } from './dev-handlers.ts'
 import { findModule, MINIMAL_MODULE } from './find-module.ts'
 import { runnerOf } from './project.ts'
-
-const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
-
-/** One Ctrl-C arrives twice within milliseconds where npm's shell passes it on, too. People are slower. */
-const ECHO_MS = 100
 
 /** How long the link that signs in is valid, once. */
 const LINK_MS = 3_600_000
@@ -35,20 +30,14 @@ export async function runDev(call: Call<DevOptions>, devFolder: string): Promise
   const handlers = new Handlers({ args: toArgs(call, modules), folder: config.folder, log })
   const stopping = new AbortController()
   let code: number = EXIT.done
-  let first: { readonly signal: NodeJS.Signals; readonly at: number } | undefined
-  for (const signal of SIGNALS) {
-    process.on(signal, () => {
-      if (first) {
-        const isEcho = signal === first.signal && systemRuntime.monotonic() - first.at < ECHO_MS
-        if (isEcho) return
-        code = 128 + constants.signals[signal]
-        return handlers.hurry()
-      }
-      first = { signal, at: systemRuntime.monotonic() }
-      stopping.abort()
-      void handlers.stop()
-    })
-  }
+  onStopSignals((signal) => {
+    if (stopping.signal.aborted) {
+      code = 128 + constants.signals[signal]
+      return handlers.hurry()
+    }
+    stopping.abort()
+    void handlers.stop()
+  })
   const ended = await handlers.load()
   if (ended !== undefined) process.exit(ended)
 

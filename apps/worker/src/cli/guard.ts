@@ -1,11 +1,9 @@
 import { constants } from 'node:os'
 import { inspect } from 'node:util'
 import type { RunningJob } from '@oncue/core'
-import { count, EXIT } from '@oncue/db/cli'
+import { count, EXIT, onStopSignals } from '@oncue/db/cli'
 import { formatDuration, type Logger, systemRuntime } from '@oncue/runtime'
 import type { Middleware } from '../run/middleware.ts'
-
-const SIGNALS = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const
 
 /** How often to log what a stop still waits for. */
 const REPORT_MS = 5_000
@@ -51,18 +49,16 @@ export function createGuard(log: Logger, graceMs: number): Guard {
     }
   }
 
-  for (const signal of SIGNALS) {
-    process.on(signal, () => {
-      const isRepeated = stopping.signal.aborted
-      if (isRepeated) code = 128 + constants.signals[signal]
-      const waiting =
-        inHand.size === 0
-          ? 'no running jobs'
-          : `waiting up to ${formatDuration(graceMs)} for ${count(inHand.size, 'job')}; a second signal stops at once`
-      log.info({ signal, jobs: jobsInHand() }, isRepeated ? 'stopping at once' : `stopping: ${waiting}`)
-      stop()
-    })
-  }
+  onStopSignals((signal) => {
+    const isRepeated = stopping.signal.aborted
+    if (isRepeated) code = 128 + constants.signals[signal]
+    const waiting =
+      inHand.size === 0
+        ? 'no running jobs'
+        : `waiting up to ${formatDuration(graceMs)} for ${count(inHand.size, 'job')}; a second signal stops at once`
+    log.info({ signal, jobs: jobsInHand() }, isRepeated ? 'stopping at once' : `stopping: ${waiting}`)
+    stop()
+  })
 
   process.on('uncaughtException', (err) => {
     log.error({ err, jobs: jobsInHand() }, 'uncaught exception; stopping')

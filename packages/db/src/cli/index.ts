@@ -16,3 +16,4 @@ export {
   runProgram,
 } from './command.ts'
 export { declareMigrate } from './migrate.ts'
+export { onStopSignals } from './stop-signals.ts'
