@@ -48,15 +48,21 @@ export const STATES = {
 
 export type StateName = keyof typeof STATES
 
+interface StateWordProps {
+  readonly state: StateName
+  readonly word?: string
+  readonly icon?: IconName
+}
+
 /** An icon and a word in the state's colour, so that colour is never the only hint. */
-export function StateWord({ state, word }: { readonly state: StateName; readonly word?: string }) {
+export function StateWord({ state, word, icon }: StateWordProps) {
   const { colors } = useTheme()
   const look = STATES[state]
   const { ink, wash } = toneOf(colors, look.tone)
   return (
     <View style={styles.line}>
       <View style={[styles.badge, { backgroundColor: wash }]}>
-        <Icon name={look.icon} size={14} ink={ink} />
+        <Icon name={icon ?? look.icon} size={14} ink={ink} />
         <Text variant="overline" style={{ color: ink }}>
           {word ?? look.word}
         </Text>

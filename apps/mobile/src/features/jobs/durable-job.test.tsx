@@ -73,7 +73,7 @@ describe('a suspended job', () => {
       waits: { since: ago(1).toISOString(), for: [{ kind: 'retry', name: 'unbook', until: null }] },
     })
     const { screen } = await open({}, undoing)
-    expect(await screen.findByText('Undoing')).toBeVisible()
+    expect(await screen.findByText('Undoing, suspended')).toBeVisible()
     expect(await screen.findAllByText('Retrying undo “unbook”')).toHaveLength(2)
     fireEvent.press(screen.getByLabelText('Cancel'))
     expect(await screen.findByText('This job is being undone, and ends when that is done.')).toBeVisible()
@@ -84,7 +84,9 @@ describe('a suspended job', () => {
     const list = await renderApp('/jobs', {
       answers: { 'jobs.list': () => pageOf([undoing, running]), 'topics.list': () => [] },
     })
-    expect(await list.screen.findAllByLabelText(/^refund in mail, Undoing, /)).toHaveLength(2)
+    // Lists of suspended and of running jobs have them, too.
+    expect(await list.screen.findByLabelText(/^refund in mail, Undoing, suspended, /)).toBeVisible()
+    expect(list.screen.getByLabelText(/^refund in mail, Undoing, running, /)).toBeVisible()
   })
 
   it('tells what an agent did, and its undoing, in words and each thing once', async () => {

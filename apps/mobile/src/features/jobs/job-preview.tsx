@@ -2,12 +2,11 @@ import { ScrollView, StyleSheet, View } from 'react-native'
 import { ReadState } from '../../components/shell/read-state.tsx'
 import { Button } from '../../components/ui/button.tsx'
 import { IconButton } from '../../components/ui/icon-button.tsx'
-import { StateWord } from '../../components/ui/state-word.tsx'
 import { Text } from '../../components/ui/text.tsx'
 import { moment, number, shortId } from '../../lib/format.ts'
 import { space } from '../../theme/tokens.ts'
 import { useTheme } from '../../theme/use-theme.ts'
-import { stateOf, waitOf } from './job-row.tsx'
+import { JobState, waitOf } from './job-row.tsx'
 import type { JobDetails } from './job-stream.ts'
 import { attemptsOf } from './queries.ts'
 import { JsonSection } from './section.tsx'
@@ -33,7 +32,7 @@ export function JobPreview({ jobId, onOpen, onClose }: JobPreviewProps) {
         <Text variant="title" level={2} style={styles.title} numberOfLines={1}>
           {read.data?.topic ?? 'Job'}
         </Text>
-        {read.data && <StateWord state={stateOf(read.data)} />}
+        {read.data && <JobState job={read.data} />}
         <IconButton icon="close" label="Close the preview" onPress={onClose} />
       </View>
       <ScrollView style={styles.body} contentContainerStyle={styles.content}>

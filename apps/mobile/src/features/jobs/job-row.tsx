@@ -28,15 +28,14 @@ export interface JobRowProps {
 export const JobRow = memo(function JobRow(props: JobRowProps) {
   const { job, height, isSelected, isCurrent, onPress, onSelect } = props
   const { id, topic, queue, status, error, created } = job
-  const state = stateOf(job)
   // What it waits for needs the whole line, unless it also failed.
-  const isSuspended = state === 'suspended' && error === null
+  const isSuspended = stateOf(job) === 'suspended' && error === null
   const line = height === undefined ? [styles.line, styles.wrapped] : styles.line
   const lines = height === undefined ? {} : ({ numberOfLines: 1 } as const)
   const about = error !== null && status !== 'completed' ? error : describe(job)
   return (
     <Row
-      label={`${topic} in ${queue}, ${STATES[state].word}, ${about}, created ${ago(created, serverNow())}`}
+      label={`${topic} in ${queue}, ${stateInWords(job)}, ${about}, created ${ago(created, serverNow())}`}
       height={height}
       isSelected={isSelected}
       isCurrent={isCurrent}
@@ -47,7 +46,7 @@ export const JobRow = memo(function JobRow(props: JobRowProps) {
         <Text variant="heading" {...lines} style={styles.words}>
           {topic}
         </Text>
-        <StateWord state={state} />
+        <JobState job={job} />
       </View>
       <View style={line}>
         <Text variant="small" color="textMuted" {...lines} style={styles.words}>
@@ -65,9 +64,28 @@ type Shown = Parameters<typeof stateAt>[0] & Parameters<typeof openWaits>[0] & P
 
 /** The state of a job by the server's clock. One that waits outside of its worker is suspended, never late. */
 export function stateOf(job: Shown) {
+  return isUndoing(job) ? 'undoing' : listedAs(job)
+}
+
+const isUndoing = ({ ending, status }: Shown) => Boolean(ending) && !isFinished(status)
+
+/** The state by which lists are filtered and counts are made, in which a job also is while it is undone. */
+function listedAs(job: Shown) {
   const now = serverNow()
-  if (job.ending && !isFinished(job.status)) return 'undoing'
   return openWaits(job, now) ? 'suspended' : stateAt(job, new Date(now))
+}
+
+/** "Failed"; "Undoing, suspended" of a job that the list of suspended ones has, too. */
+export function stateInWords(job: Shown): string {
+  const words = [...(isUndoing(job) ? [STATES.undoing.word] : []), STATES[listedAs(job)].word]
+  return words.map((word, at) => (at === 0 ? word : word.toLowerCase())).join(', ')
+}
+
+/** Its state. Of one that is being undone both; where there is room for one word, the other is an icon. */
+export function JobState({ job, isShort = false }: { readonly job: Shown; readonly isShort?: boolean }) {
+  const state = stateOf(job)
+  const word = isShort ? STATES[state].word : stateInWords(job)
+  return <StateWord state={state} word={word} icon={STATES[listedAs(job)].icon} />
 }
 
 /** What a suspended job waits for, by the server's clock; null: it is not suspended. */

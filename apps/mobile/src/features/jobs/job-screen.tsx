@@ -8,7 +8,6 @@ import { Banner } from '../../components/ui/banner.tsx'
 import { Button } from '../../components/ui/button.tsx'
 import { JsonTree } from '../../components/ui/json-tree.tsx'
 import { Skeleton } from '../../components/ui/skeleton.tsx'
-import { StateWord } from '../../components/ui/state-word.tsx'
 import { Text } from '../../components/ui/text.tsx'
 import { percent } from '../../lib/format.ts'
 import { useOpen } from '../../lib/use-open.ts'
@@ -19,7 +18,7 @@ import { JobFamily, JobTimeline } from '../rare-screens.tsx'
 import { changeInWords, JobActions } from './job-actions.tsx'
 import { JobFacts } from './job-facts.tsx'
 import { JobLog } from './job-log.tsx'
-import { stateOf } from './job-row.tsx'
+import { JobState } from './job-row.tsx'
 import { type JobDetails, logOf, shareOf } from './job-stream.ts'
 import { OpenQuestions } from './open-questions.tsx'
 import { JsonSection, Section } from './section.tsx'
@@ -38,7 +37,7 @@ export function JobScreen({ jobId }: { readonly jobId: string }) {
       parent="/jobs"
       onRefresh={() => void read.refetch()}
       {...(job && {
-        badge: <StateWord state={stateOf(job)} />,
+        badge: <JobState job={job} />,
         bar: <JobActions job={job} onDeleted={leave} />,
       })}
     >

@@ -3,7 +3,6 @@ import { StyleSheet, useWindowDimensions, View } from 'react-native'
 import { Icon } from '../../components/ui/icon.tsx'
 import { Pressable } from '../../components/ui/pressable.tsx'
 import { Box } from '../../components/ui/row.tsx'
-import { STATES, StateWord } from '../../components/ui/state-word.tsx'
 import { Text } from '../../components/ui/text.tsx'
 import { Age, Until } from '../../components/ui/ticking.tsx'
 import { serverNow } from '../../lib/clock.ts'
@@ -13,7 +12,7 @@ import { space } from '../../theme/tokens.ts'
 import { useTheme } from '../../theme/use-theme.ts'
 import { type Column, type ColumnId, chosenColumns, fitting, LARGE } from './columns.ts'
 import { JobList, type JobListProps } from './job-list.tsx'
-import { stateOf, waitOf } from './job-row.tsx'
+import { JobState, stateInWords, waitOf } from './job-row.tsx'
 import type { JobLine, Listing } from './queries.ts'
 
 export const HEIGHTS = { comfortable: 48, compact: 32 } as const
@@ -145,7 +144,7 @@ const JobTableRow = memo(function JobTableRow(props: JobTableRowProps) {
       <View role="cell" style={styles.behind}>
         <Pressable
           role={isSelectable ? 'checkbox' : 'link'}
-          spoken={`${topic} in ${queue}, ${STATES[stateOf(job)].word}, ${about}, created ${ago(created, serverNow())}`}
+          spoken={`${topic} in ${queue}, ${stateInWords(job)}, ${about}, created ${ago(created, serverNow())}`}
           {...(isSelectable && { 'aria-checked': isSelected })}
           {...(isCurrent && { 'aria-current': 'true' as const })}
           isOn={isOn}
@@ -183,7 +182,7 @@ const JobTableRow = memo(function JobTableRow(props: JobTableRowProps) {
 })
 
 const CELLS: Readonly<Record<ColumnId, (job: JobLine, isLarge: boolean) => ReactNode>> = {
-  status: (job) => <StateWord state={stateOf(job)} />,
+  status: (job) => <JobState job={job} isShort />,
   topic: ({ topic }) => <Words strong>{topic}</Words>,
   id: ({ id }, isLarge) => (
     <Text variant="code" color="textMuted" numberOfLines={1}>
