@@ -1,4 +1,5 @@
 import { Text as NativeText, type TextProps as NativeTextProps, Platform, StyleSheet } from 'react-native'
+import { inOrder } from '../../lib/breakable.ts'
 import { MONO, type Palette, type TypeName, type } from '../../theme/tokens.ts'
 import { useTheme } from '../../theme/use-theme.ts'
 
@@ -38,18 +39,15 @@ export function Text({
         style,
       ]}
     >
-      {inOrder(children)}
+      {ordered(children)}
     </NativeText>
   )
 }
 
-/** Characters that turn what follows them around: in a name or a question they could make it read as another one. */
-const TURNING = /[\u202a-\u202e\u2066-\u2069]/g
-
-function inOrder(children: TextProps['children']): TextProps['children'] {
-  if (typeof children === 'string') return children.replace(TURNING, '')
+function ordered(children: TextProps['children']): TextProps['children'] {
+  if (typeof children === 'string') return inOrder(children)
   const isText = Array.isArray(children) && children.every((part) => typeof part === 'string')
-  return isText ? children.join('').replace(TURNING, '') : children
+  return isText ? inOrder(children.join('')) : children
 }
 
 const styles = StyleSheet.create({

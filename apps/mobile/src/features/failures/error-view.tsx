@@ -5,6 +5,7 @@ import { CopyButton } from '../../components/ui/copy-button.tsx'
 import { Icon } from '../../components/ui/icon.tsx'
 import { Pressable } from '../../components/ui/pressable.tsx'
 import { Text } from '../../components/ui/text.tsx'
+import { breakable } from '../../lib/breakable.ts'
 import { count } from '../../lib/format.ts'
 import { radius, space } from '../../theme/tokens.ts'
 import { useTheme } from '../../theme/use-theme.ts'
@@ -19,7 +20,7 @@ export function ErrorView({ error }: { readonly error: JobError }) {
       <View style={styles.head}>
         <View style={styles.words}>
           <Text variant="heading">
-            {error.class}
+            {breakable(error.class)}
             {error.code !== undefined && (
               <Text variant="label" color="textMuted">
                 {' '}
@@ -38,7 +39,7 @@ export function ErrorView({ error }: { readonly error: JobError }) {
           <Text variant="label" color="textMuted">
             Caused by
           </Text>
-          <Text variant="heading">{cause.class}</Text>
+          <Text variant="heading">{breakable(cause.class)}</Text>
           <Message text={cause.message} />
           <Stack stack={cause.stack} />
         </View>

@@ -14,6 +14,7 @@ import { Sheet } from '../../components/ui/sheet.tsx'
 import { Text } from '../../components/ui/text.tsx'
 import { Ago, Until } from '../../components/ui/ticking.tsx'
 import { useLock, useRead } from '../../lib/api.tsx'
+import { breakable } from '../../lib/breakable.ts'
 import { useFontScale } from '../../lib/font-scale.ts'
 import { number, shortId } from '../../lib/format.ts'
 import { useKeyboard } from '../../lib/use-keyboard.ts'
@@ -227,8 +228,8 @@ function Shown({ group, retrying, failed, window, onWindow }: ShownProps) {
         </Fact>
       </View>
       <View style={styles.facts}>
-        <Fact name={topics.length === 1 ? 'topic' : 'topics'}>{topics.join(', ')}</Fact>
-        <Fact name={queues.length === 1 ? 'queue' : 'queues'}>{queues.join(', ')}</Fact>
+        <Fact name={topics.length === 1 ? 'topic' : 'topics'}>{breakable(topics.join(', '))}</Fact>
+        <Fact name={queues.length === 1 ? 'queue' : 'queues'}>{breakable(queues.join(', '))}</Fact>
       </View>
       {queues.length > 0 && queues.every((queue) => queue === ALERT_QUEUE) && <OwnJobs />}
       {sample.error ? (

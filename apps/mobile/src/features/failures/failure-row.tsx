@@ -4,6 +4,7 @@ import { Row } from '../../components/ui/row.tsx'
 import { Sparkline } from '../../components/ui/sparkline.tsx'
 import { Text } from '../../components/ui/text.tsx'
 import { Ago, Until } from '../../components/ui/ticking.tsx'
+import { breakable } from '../../lib/breakable.ts'
 import { serverNow, useFrozenAt } from '../../lib/clock.ts'
 import { ago, atTime, failing } from '../../lib/format.ts'
 import { space } from '../../theme/tokens.ts'
@@ -71,7 +72,7 @@ export function FailureRow(props: FailureRowProps) {
     >
       <View style={styles.name}>
         <Text variant="heading" style={styles.shrink} color={isGone ? 'textMuted' : 'text'}>
-          {group.class}
+          {breakable(group.class)}
         </Text>
         {isNew && <Badge label="new" tone="warn" />}
         {isOwn && <Badge label="Alert delivery" tone="neutral" />}
