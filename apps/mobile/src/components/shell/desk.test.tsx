@@ -1,5 +1,5 @@
-import { act } from 'expo-router/testing-library'
-import { Dimensions } from 'react-native'
+import { act, within } from 'expo-router/testing-library'
+import { Dimensions, StyleSheet } from 'react-native'
 import { alertOf } from '../../testing/alerts.ts'
 import { bulkOperationOf } from '../../testing/failures.ts'
 import { healthOf } from '../../testing/health.ts'
@@ -84,4 +84,14 @@ it('the bar of a bulk operation cuts no number where text is large', async () =>
   })
   const words = await screen.findByText(/^Retrying 225 of 5,000/)
   expect(words.props.numberOfLines).toBeUndefined()
+})
+
+it('a count on a tab is no larger than the label, where text is large: its icon stays in sight', async () => {
+  resize({ width: 390, height: 844, fontScale: 2 })
+  const { screen } = await renderApp('/queues', {
+    answers: { 'health.get': () => healthOf({ questions: 3 }) },
+  })
+  const count = within(await screen.findByTestId('question-count')).getByText('3')
+  const sizeOf = ({ props }: typeof count) => StyleSheet.flatten(props.style).fontSize
+  expect(sizeOf(count)).toBe(sizeOf(screen.getByText('More')))
 })

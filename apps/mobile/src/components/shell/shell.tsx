@@ -170,7 +170,7 @@ function Goto({ to, isTab = false }: { readonly to: Destination; readonly isTab?
           ]}
           testID={counted.isBad ? 'alert-count' : 'question-count'}
         >
-          <Text variant="overline" style={{ color: count.ink }}>
+          <Text variant="overline" style={[isTab && tabSize, { color: count.ink }]}>
             {number(counted.many)}
           </Text>
         </View>
@@ -179,7 +179,7 @@ function Goto({ to, isTab = false }: { readonly to: Destination; readonly isTab?
   )
 }
 
-/** Six tabs share the width of a phone, so their labels scale less than other text. */
+/** Six tabs share the width of a phone, so their labels and counts scale less than other text. */
 function useTabSize() {
   const share = Math.min(1, MAX_TAB_SCALE / useFontScale())
   const { fontSize, lineHeight, letterSpacing } = typeScale.overline
