@@ -237,7 +237,7 @@ describe('Jobs', () => {
       fireEvent.press(await screen.findByLabelText(/^payload contains “timeout”/))
       expect(await screen.findByText('Nothing found')).toBeVisible()
       expect(screen.getByText('Searched: payload contains “timeout” (last 24 hours).')).toBeVisible()
-      expect(screen.getByLabelText('Try error contains “timeout”: none so far')).toBeVisible()
+      expect(screen.getByLabelText('Search further: error contains “timeout”')).toBeVisible()
       fireEvent.press(screen.getByLabelText('Search 7 days'))
       await waitFor(() => expect(app.getSearchParams()).toMatchObject({ q: 'timeout after:7d' }))
       await waitFor(() => expect(asked.some(({ cursor }) => cursor === 'a')).toBe(true))

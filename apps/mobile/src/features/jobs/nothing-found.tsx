@@ -1,7 +1,7 @@
 import { Button } from '../../components/ui/button.tsx'
 import { EmptyState } from '../../components/ui/empty-state.tsx'
 import { labelOf } from './search-field.tsx'
-import type { Search } from './use-search.ts'
+import type { Reading, Search } from './use-search.ts'
 
 /** What was searched, and where else to look. */
 export function NothingFound({
@@ -25,8 +25,14 @@ export function NothingFound({
     >
       {isLimited && <Button label="Search 7 days" icon="search" onPress={() => search(`${line} after:7d`)} />}
       {others.map((reading) => (
-        <Button key={reading.words} label={`Try ${labelOf(reading)}`} onPress={() => choose(reading)} />
+        <Button key={reading.words} label={offerOf(reading)} onPress={() => choose(reading)} />
       ))}
     </EmptyState>
   )
+}
+
+/** `Try topic is “mail”: 12`; of a reading that has found nothing in the jobs that it has read, only that there are more. */
+function offerOf(reading: Reading): string {
+  const { words, found } = reading
+  return found?.isCut && found.total === 0 ? `Search further: ${words}` : `Try ${labelOf(reading)}`
 }
