@@ -116,7 +116,7 @@ describe('moments', () => {
     const at = (time: string) => new Date(`${time}Z`)
     expect(format.atTime(at('2026-11-16T03:11:54'), now)).toBe('at 04:11:54')
     // Midnight of this device, not of UTC.
-    expect(format.atTime(at('2026-11-15T22:59:59'), now)).toBe('on 15 Nov at 23:59:59')
+    expect(plain(format.atTime(at('2026-11-15T22:59:59'), now))).toBe('on 15 Nov at 23:59:59')
     expect(format.atTime(at('2026-11-15T23:00:00'), now)).toBe('at 00:00:00')
     expect(plain(format.momentWithYear(at('2026-01-02T11:00:00'), now))).toBe('2 Jan, 12:00:00 UTC+1')
     expect(plain(format.momentWithYear(at('2025-12-31T22:59:59'), now))).toBe('31 Dec 2025, 23:59:59 UTC+1')
@@ -171,7 +171,8 @@ describe('moments', () => {
 it('joins a number and its unit by a space as wide as others, which does not break', () => {
   expect(format.count(143, 'job')).toBe('143\u00a0jobs')
   expect(format.duration(250_000)).toBe('4\u00a0min 10\u00a0s')
-  expect(format.ago(new Date(0), 240_000)).toBe('4\u00a0min ago')
+  expect(format.ago(new Date(0), 240_000)).toBe('4\u00a0min\u00a0ago')
+  expect(format.day(new Date('2026-11-16T12:00:00Z'))).toBe('16\u00a0Nov')
 })
 
 it('shortens an id to what differs', () => {

@@ -1,7 +1,7 @@
 import { readTime, wallTime, zoneOf } from './time-zone.ts'
 
 /** Never the end of a line. */
-const FIXED = '\u00a0'
+export const FIXED = '\u00a0'
 
 const SECOND = 1_000
 const MINUTE = 60 * SECOND
@@ -76,7 +76,7 @@ export function ageParts(from: Date, now: number): readonly Quantity[] {
 
 /** `now`, `4 min ago`: one unit, since it is read at a glance. */
 export function ago(from: Date, now: number): string {
-  return now - from.getTime() < 5 * SECOND ? 'now' : `${ageInOne(from, now)} ago`
+  return now - from.getTime() < 5 * SECOND ? 'now' : `${ageInOne(from, now)}${FIXED}ago`
 }
 
 /** `4 min`, `36 h`, `9 d`: one unit, as `ago`. */
@@ -130,7 +130,7 @@ const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', '
 /** `16 Nov`. */
 export function day(at: Date): string {
   const { date, month } = readTime(at)
-  return `${date} ${MONTHS[month]}`
+  return `${date}${FIXED}${MONTHS[month]}`
 }
 
 export function isSameDay(one: Date, other: Date): boolean {

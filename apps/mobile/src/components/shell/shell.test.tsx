@@ -69,7 +69,7 @@ describe('a server that does not respond', () => {
     const health = () => (isUp ? known : offline())
     const { screen } = await renderApp('/', { answers: { 'health.get': health, 'health.watch': offline } })
     await act(() => jest.advanceTimersByTimeAsync(12_000))
-    expect(screen.getByText(/^last seen \d+.s ago$/)).toBeVisible()
+    expect(screen.getByText(/^last seen \d+.s.ago$/)).toBeVisible()
     expect(screen.getByText(/next try in /)).toBeVisible()
     const colour = () => StyleSheet.flatten(screen.getByTestId('alert-count').props.style).backgroundColor
     expect(colour()).toBe(light.bad)

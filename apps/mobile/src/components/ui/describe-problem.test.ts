@@ -70,7 +70,7 @@ it('says which time the id of a missing job contains, and not that there was suc
   const id = `${hex.slice(0, 8)}-${hex.slice(8)}-7c3a-9d2e-5b8a4f1e6d70`
   const { text } = describeProblem(new OncueError('JOB_NOT_FOUND', `There is no job "${id}"`))
   expect(text).toBe(
-    `No job ${id}. Going by the id, it would be from 3 Oct 2026, 14:05\u00a0UTC+2; finished jobs are kept for a limited time.`,
+    `No job ${id}. Going by the id, it would be from 3\u00a0Oct 2026, 14:05\u00a0UTC+2; finished jobs are kept for a limited time.`,
   )
 })
 

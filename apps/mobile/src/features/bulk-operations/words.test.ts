@@ -86,7 +86,7 @@ describe('which jobs, in words', () => {
     [{ idSuffix: '1a2b', errorText: 'no' }, 'jobs whose id ends with 1a2b with “no” in the error'],
     [
       { queue: 'a', createdFrom: new Date('2026-11-16T03:12:00Z') },
-      'jobs in “a” created from 16 Nov 2026, 04:12\u00a0UTC+1',
+      'jobs in “a” created from 16\u00a0Nov 2026, 04:12\u00a0UTC+1',
     ],
   ])('%j: %s', (filter, words) => {
     expect(scopeOf(filter)).toBe(words)

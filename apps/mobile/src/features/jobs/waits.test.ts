@@ -8,13 +8,13 @@ const bank = { kind: 'signal', name: 'bank', until: at('2026-11-05T12:00:00Z') }
 
 describe('what a suspended job waits for', () => {
   it.each([
-    [waits(bank), /^Waiting for “bank” for 2.d, until 5 Nov$/],
+    [waits(bank), /^Waiting for “bank” for 2.d, until 5.Nov$/],
     [waits({ ...bank, until: null }), /^Waiting for “bank” for 2.d$/],
-    [waits({ ...bank, until: at('2027-11-05T12:00:00Z') }), /, until 5 Nov 2027$/],
+    [waits({ ...bank, until: at('2027-11-05T12:00:00Z') }), /, until 5.Nov 2027$/],
     [waits({ kind: 'ask', name: 'approve', until: null }), /^Waiting for an answer to “approve” for 2.d$/],
     [
       waits({ kind: 'timer', name: 'settle', until: at('2026-11-05T12:00:00Z') }),
-      /^Sleeping \(“settle”\) for 2.d, until 5 Nov$/,
+      /^Sleeping \(“settle”\) for 2.d, until 5.Nov$/,
     ],
     [
       waits({ kind: 'retry', name: 'charge', until: at('2026-11-03T12:00:40Z') }),
@@ -36,7 +36,7 @@ describe('what a suspended job waits for', () => {
   it('of several waits names all, and the end of the first', () => {
     const timer = { kind: 'timer', name: 'settle', until: at('2026-11-04T12:00:00Z') } as const
     expect(waitInWords(waits(bank, timer), NOW)).toMatch(
-      /^Waiting for “bank” or the end of “settle” for 2.d, until 4 Nov$/,
+      /^Waiting for “bank” or the end of “settle” for 2.d, until 4.Nov$/,
     )
   })
 

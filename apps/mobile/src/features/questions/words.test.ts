@@ -22,5 +22,5 @@ it('says for how long a question has been open, and until when', () => {
   const now = Date.parse('2026-11-03T12:00:00Z')
   const since = new Date('2026-11-01T12:00:00Z')
   expect(openInWords({ since, until: null }, now)).toMatch(/^open for 2.d$/)
-  expect(openInWords({ since, until: new Date('2026-11-05T12:00:00Z') }, now)).toMatch(/, until 5 Nov$/)
+  expect(openInWords({ since, until: new Date('2026-11-05T12:00:00Z') }, now)).toMatch(/, until 5.Nov$/)
 })

@@ -26,3 +26,9 @@ it('tells the zone twice where summer time ends in between', () => {
   const runs = [new Date('2026-10-24T22:00:00Z'), new Date('2026-10-25T23:00:00Z')]
   expect(plain(runsInWords(runs, runs[0]?.getTime() ?? 0))).toBe('00:00 UTC+2, then 26 Oct 00:00 UTC+1')
 })
+
+it('breaks a line before a run, not within one', () => {
+  expect(runsInWords([at(33), at(57)], NOW)).toBe(
+    '17\u00a0Nov\u00a009:00, then\u00a018\u00a0Nov\u00a009:00\u00a0UTC+1',
+  )
+})

@@ -1,19 +1,16 @@
-import { clock, clockSeconds, day, isSameDay } from '../../lib/format.ts'
+import { clock, clockSeconds, day, FIXED, isSameDay } from '../../lib/format.ts'
 import { zoneOf } from '../../lib/time-zone.ts'
-
-/** A non-breaking space. */
-const FIXED = '\u00a0'
 
 /** "03:00, then 04:00, 05:00 UTC+1"; the day where it is not that of the one before. */
 export function runsInWords(runs: readonly Date[], now: number): string {
   const [first, ...rest] = momentsOf(runs, new Date(now))
-  return rest.length === 0 ? (first ?? '') : `${first}, then ${rest.join(', ')}`
+  return rest.length === 0 ? (first ?? '') : `${first}, then${FIXED}${rest.join(', ')}`
 }
 
 /** "then 04:00, 05:00 UTC+1": all but the first. */
 export function thenInWords(runs: readonly Date[]): string {
   const [first = new Date(), ...rest] = runs
-  return rest.length === 0 ? '' : `then ${momentsOf(rest, first).join(', ')}`
+  return rest.length === 0 ? '' : `then${FIXED}${momentsOf(rest, first).join(', ')}`
 }
 
 /** The zone once, at the end, unless summer time begins or ends in between. */

@@ -29,9 +29,9 @@ describe('Schedules', () => {
       answers: { 'schedules.list': () => [scheduleOf('hourly', { nextAt: nextRuns[0] ?? null, nextRuns })] },
     })
     const words = runsInWords(nextRuns, NOW.getTime())
-    expect(words).toMatch(/, then .*, /)
+    expect(words).toMatch(/, then.*, /)
     expect(await screen.findByText(`next ${words}`)).toBeVisible()
-    fireEvent.press(screen.getByLabelText(/^hourly, .*, next in [23].*, then /))
+    fireEvent.press(screen.getByLabelText(/^hourly, .*, next in [23].*, then.\d/))
     const escaped = words.replaceAll(/[.+]/g, '\\$&').replaceAll('\u00a0', ' ')
     expect(await screen.findByText(new RegExp(`^in [23].min.*, at ${escaped}$`))).toBeVisible()
   })

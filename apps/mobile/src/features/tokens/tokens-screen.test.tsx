@@ -11,7 +11,7 @@ describe('Tokens', () => {
     })
     fireEvent.press(await screen.findByLabelText('Tokens'))
     expect(app.getPathname()).toBe('/tokens')
-    expect(await screen.findByLabelText(/^shop-api, producer, used 3.min ago$/)).toBeVisible()
+    expect(await screen.findByLabelText(/^shop-api, producer, used 3.min.ago$/)).toBeVisible()
   })
 
   it('are created, and their secret is shown once', async () => {

@@ -10,7 +10,7 @@ import { Text } from '../../components/ui/text.tsx'
 import { Age, Ago } from '../../components/ui/ticking.tsx'
 import { useRead } from '../../lib/api.tsx'
 import { serverNow } from '../../lib/clock.ts'
-import { age, ago, number, shortId } from '../../lib/format.ts'
+import { age, ago, FIXED, number, shortId } from '../../lib/format.ts'
 import { useOpen } from '../../lib/use-open.ts'
 import { space } from '../../theme/tokens.ts'
 import { everyWorker, type Worker, workerList } from './queries.ts'
@@ -93,11 +93,19 @@ function WorkerRow({ worker, ...press }: WorkerRowProps) {
   )
 }
 
+/** A line may break between these, and not within one. */
+function processInWords({ id, pid, version }: Worker): string {
+  return [`worker ${shortId(id)}`, `process ${pid}`, `version ${version}`]
+    .map((fact) => fact.replace(' ', FIXED))
+    .join(`${FIXED}· `)
+}
+
 function EndedRow({
-  worker: { id, host, pid, queues, version },
+  worker,
   ended,
   ...press
 }: WorkerRowProps & { readonly ended: NonNullable<Worker['ended']> }) {
+  const { id, host, pid, queues } = worker
   const held = ended.how === 'lost' ? `held ${heldInWords(ended)}` : 'held no jobs'
   return (
     <Row
@@ -117,14 +125,14 @@ function EndedRow({
         {queues.join(', ')}
       </Text>
       <Text variant="small" color="textMuted">
-        {`worker ${shortId(id)} · process ${pid} · version ${version}${ended.how === 'lost' ? ` · ${held}` : ''}`}
+        {`${processInWords(worker)}${ended.how === 'lost' ? ` · ${held}` : ''}`}
       </Text>
     </Row>
   )
 }
 
 function LiveRow({ worker, ...press }: WorkerRowProps) {
-  const { id, host, pid, queues, running, concurrency, version, startedAt, lastBeat } = worker
+  const { id, host, pid, queues, running, concurrency, startedAt, lastBeat } = worker
   const gone = missingSince(worker, serverNow())
   const state = gone ? `missing for ${age(gone, serverNow())}` : 'alive'
   return (
@@ -145,7 +153,7 @@ function LiveRow({ worker, ...press }: WorkerRowProps) {
       <View style={styles.head}>
         <StateWord state={gone ? 'missing' : 'alive'} />
         <Text variant="small" color={gone ? 'bad' : 'textMuted'}>
-          {gone ? 'for ' : 'last heartbeat '}
+          {gone ? 'for ' : 'heartbeat '}
           {gone ? <Age from={gone} /> : <Ago from={lastBeat} />}
         </Text>
       </View>
@@ -154,7 +162,7 @@ function LiveRow({ worker, ...press }: WorkerRowProps) {
         {queues.join(', ')}
       </Text>
       <Text variant="small" color="textMuted">
-        {`worker ${shortId(id)} · process ${pid} · version ${version} · up `}
+        {`${processInWords(worker)}${FIXED}· up${FIXED}`}
         <Age from={startedAt} />
       </Text>
     </Row>
