@@ -44,6 +44,7 @@ export function DeviceSheet({ device, devices, onClose }: DeviceSheetProps) {
   const revokeToken = useAct((client, tokenId: string) => client.tokens.revoke({ id: tokenId }), {
     touches: TOUCHES,
   })
+  const mayRevokeToken = maker?.kind === 'token' && tokenLock === null
   const ownEnd = maker && ownEndInWords(me, maker.id, devices)
   const isRenamed = name.trim() !== '' && name.trim() !== device.name
 
@@ -85,25 +86,6 @@ export function DeviceSheet({ device, devices, onClose }: DeviceSheetProps) {
           ) : (
             <Button wide label="Revoke" lock={lock} onPress={() => {}} />
           )}
-          {maker?.kind === 'token' && tokenLock === null && (
-            <View
-              role="group"
-              aria-label={`The token ${maker.name}`}
-              style={[styles.token, { borderTopColor: colors.line }]}
-            >
-              {ownEnd !== null && <Text color="bad">{ownEnd}</Text>}
-              <HoldButton
-                label={`Hold to revoke the token “${maker.name}” and its devices`}
-                variant="danger"
-                onConfirm={() =>
-                  void done(
-                    () => revokeToken.run(maker.id),
-                    (ended) => `The token “${maker.name}” and ${count(ended.devices, 'device')} revoked`,
-                  )
-                }
-              />
-            </View>
-          )}
         </>
       }
     >
@@ -126,7 +108,27 @@ export function DeviceSheet({ device, devices, onClose }: DeviceSheetProps) {
         {isThis
           ? 'Revoking signs it out at once; it must be paired again. You are using this device.'
           : 'Revoking signs it out at once; it must be paired again. Its activity is kept.'}
+        {mayRevokeToken && ' The token that it depends on can be revoked below.'}
       </Text>
+      {mayRevokeToken && (
+        <View
+          role="group"
+          aria-label={`The token ${maker.name}`}
+          style={[styles.token, { borderTopColor: colors.line }]}
+        >
+          {ownEnd !== null && <Text color="bad">{ownEnd}</Text>}
+          <HoldButton
+            label={`Hold to revoke the token “${maker.name}” and its devices`}
+            variant="danger"
+            onConfirm={() =>
+              void done(
+                () => revokeToken.run(maker.id),
+                (ended) => `The token “${maker.name}” and ${count(ended.devices, 'device')} revoked`,
+              )
+            }
+          />
+        </View>
+      )}
     </Sheet>
   )
 }
@@ -166,7 +168,7 @@ function pushInWords(push: Device['push']): string {
 }
 
 const styles = StyleSheet.create({
-  // A line and more room than between the buttons above: what is said here is about the token alone.
+  // Below what is told of the device, where it hides nothing of that. A line and room: what is said here is about the token alone.
   token: {
     gap: space.s,
     marginTop: space.l,
