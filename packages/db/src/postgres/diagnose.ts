@@ -93,7 +93,7 @@ async function clock(pool: pg.Pool, runtime: Runtime): Promise<Seen> {
   if (off <= SKEW_MS) return ok(`within a second of this host (a round trip takes ${after - before} ms)`)
   return warn(
     `${(off / 1_000).toFixed(1)} s ${direction} this host`,
-    "Oncue uses the database's clock, so a runAt computed on this host is off by that much. Use `delay`, and synchronise both hosts with NTP.",
+    'Oncue uses the clock of the database, so a runAt computed on this host is off by that much. Use `delay`, and synchronise both hosts with NTP.',
   )
 }
 

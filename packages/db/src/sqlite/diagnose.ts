@@ -31,7 +31,7 @@ export async function diagnoseSqlite(
   const db = new Driver(file, { readonly: true, fileMustExist: true, timeout: 1_000 })
   const checks: Check[] = [
     ['version', () => ok(`SQLite ${firstValue(db, 'SELECT sqlite_version()')}`)],
-    ['clock', () => ok("this host's (SQLite has no clock of its own)")],
+    ['clock', () => ok('that of this host (SQLite has no clock of its own)')],
     ['journal', () => journal(db, file)],
     ['permissions', () => permissions(file)],
     ['disk space', () => diskSpace(file)],
