@@ -31,7 +31,10 @@ test('--version prints the version alone', async () => {
 })
 
 test.each([
-  ['list', 'blocked, pending (or waiting, scheduled, retrying), processing, completed, failed, cancelled or suspended'],
+  [
+    'list',
+    'blocked, pending (or waiting, scheduled, retrying), processing, completed, failed, cancelled or suspended',
+  ],
   ['requeue', 'completed, failed or cancelled'],
   ['run-now', 'pending (or waiting, scheduled, retrying)'],
   ['cancel', 'blocked, pending (or waiting, scheduled, retrying), processing or suspended'],
