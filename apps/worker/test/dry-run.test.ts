@@ -1,3 +1,7 @@
+import { randomUUID } from 'node:crypto'
+import { existsSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { defineJobs, defineWorkers, type Handlers, type JobContext, job } from '@oncue/core'
 import { toRegistry } from '@oncue/core/internal'
 import { type Runtime, systemRuntime } from '@oncue/runtime'
@@ -105,7 +109,8 @@ describe('the processes of dry runs', () => {
 
   it('are killed where a handler blocks them, and replaced where one throws beside its promise', async () => {
     const asleep = (_job: unknown, ctx: JobContext) => ctx.sleep('a', '1h')
-    const execution = await Execution.on(bench, { loops: asleep, dies: asleep, fits: asleep })
+    const topics = { loops: asleep, dies: asleep, fits: asleep, leaves: asleep }
+    const execution = await Execution.on(bench, topics)
     const { store } = execution
     // As long as a start may take, and less for a run.
     const hasty: Runtime = {
@@ -116,7 +121,7 @@ describe('the processes of dry runs', () => {
     const runs = new DryRuns([new URL('./dry-run-jobs.ts', import.meta.url).href], reads, hasty)
     onTestFinished(() => runs.close())
     const ends: unknown[] = []
-    for (const topic of ['fits', 'loops', 'dies', 'fits']) {
+    for (const topic of ['fits', 'loops', 'dies', 'leaves', 'fits']) {
       const found = await execution.run(topic)
       ends.push(await runs.run(found, await store.durable.outcomes(found.id)))
     }
@@ -125,6 +130,28 @@ describe('the processes of dry runs', () => {
       { how: 'stuck' },
       { how: 'threw', error: { name: 'PermanentError', message: 'nobody listens' } },
       { how: 'stopped', missing: [] },
+      // Not what the job before it threw.
+      { how: 'stopped', missing: [] },
     ])
+  })
+
+  it('write no file through node:sqlite, and send no signal', async () => {
+    const asleep = (_job: unknown, ctx: JobContext) => ctx.sleep('a', '1h')
+    const execution = await Execution.on(bench, { writes: asleep, kills: asleep })
+    const { store } = execution
+    const reads = { results: store.durable.results, waitedFor: store.waitedFor.bind(store) }
+    const runs = new DryRuns([new URL('./dry-run-jobs.ts', import.meta.url).href], reads)
+    onTestFinished(() => runs.close())
+    const file = join(tmpdir(), `${randomUUID()}.db`)
+    onTestFinished(() => rmSync(file, { force: true }))
+    const denied = { how: 'threw', error: { code: 'ERR_ACCESS_DENIED' } }
+    for (const [topic, payload] of [
+      ['writes', file],
+      ['kills', process.pid],
+    ] as const) {
+      const found = await execution.run(topic, payload)
+      expect(await runs.run(found, await store.durable.outcomes(found.id))).toMatchObject(denied)
+    }
+    expect(existsSync(file)).toBe(false)
   })
 })

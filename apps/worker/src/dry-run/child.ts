@@ -2,14 +2,15 @@ import { toRegistry } from '@oncue/core/internal'
 import { systemRuntime } from '@oncue/runtime'
 import { packError, unpackError } from '../isolate/packed-error.ts'
 import { loadModules } from '../run/modules.ts'
+import { closeLeaks, closeNetwork } from './closed.ts'
 import { dryRun, type Reads } from './dry-run.ts'
 import type { FromChild, PackedEnd, Read, ToChild } from './messages.ts'
-import { closeNetwork } from './no-network.ts'
 
 // A process that repeats handlers, one at a time, with what its parent gives it. It has no environment, and Node lets it
 // write no file and start no process or thread. Before any module of the project is loaded, the network is closed.
 const [modules = '[]'] = process.argv.slice(2)
 closeNetwork()
+closeLeaks()
 
 let reads = 0
 const reading = new Map<number, { resolve(value: unknown): void; reject(error: unknown): void }>()

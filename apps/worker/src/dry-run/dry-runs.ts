@@ -1,6 +1,6 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { OncueError } from '@oncue/core'
-import type { JobDetails, Outcome } from '@oncue/db'
+import type { ClaimedJob, JobDetails, Outcome } from '@oncue/db'
 import { type Runtime, systemRuntime, withTimeout } from '@oncue/runtime'
 import { bareEnvironment } from '../config.ts'
 import { inheritedFlags } from '../isolate/isolates.ts'
@@ -31,7 +31,14 @@ export class DryRuns {
   }
 
   async run({ events: _, ...job }: JobDetails, outcomes: readonly Outcome[]): Promise<DryRunResult> {
-    const child = this.#idle.pop() ?? new DryRunProcess(this.#modules, this.#reads)
+    const used = this.#idle.pop()
+    const result = used && (await this.#runIn(used, job, outcomes))
+    if (result && result.how !== 'stuck' && used.isAlive) return result
+    // What an earlier job left behind may have ended or blocked that process.
+    return this.#runIn(new DryRunProcess(this.#modules, this.#reads), job, outcomes)
+  }
+
+  async #runIn(child: DryRunProcess, job: ClaimedJob, outcomes: readonly Outcome[]): Promise<DryRunResult> {
     this.#processes.add(child)
     await withTimeout(child.ready, LOAD_MS, tooSlow, this.#runtime)
     const ended = child.run({ kind: 'run', job, outcomes })
@@ -109,6 +116,8 @@ class DryRunProcess {
 
   run(message: ToChild): Promise<DryRunEnd> {
     return new Promise((resolve) => {
+      const error = new OncueError('INVALID_MODULE', 'the process of the dry run has ended')
+      if (!this.#isAlive) return resolve({ how: 'threw', error, missing: [], stopsAt: [] })
       this.#end = resolve
       this.#send(message)
     })
