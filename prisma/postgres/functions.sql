@@ -1225,6 +1225,8 @@ begin
     insert into oncue.deps (job_id, parent_id, policy)
       select v_made.job_id, p, v_on_parent_failure from unnest(v_parents) as p on conflict do nothing;
     perform oncue.link(v_now, array[v_made.job_id]);
+    -- If a parent ends before this is committed, only a poll finds the job: a worker that rests needs to poll.
+    perform pg_notify('oncue', ':later');
   elsif coalesce(v_run_at <= v_now + interval '1 second', coalesce(v_delay, 0) = 0) then
     -- Idle workers are notified at the commit.
     perform pg_notify('oncue', v_queue);

@@ -168,6 +168,48 @@ describePostgres('a worker that rests', (bench) => {
     expect(runtime.now() - at).toBeLessThanOrEqual(15 * MINUTE + MINUTE)
   })
 
+  it('hears of a job whose parent ended while the job was being enqueued', async () => {
+    // SQL takes the time of the server.
+    const now = Date.now() + MINUTE
+    const { runtime, worker, producer } = await restingOn(bench, { mail: () => null }, { now })
+    const [parent = ''] = await producer.enqueue(someJobs(1, 'mail', { delay: 60 * MINUTE }))
+    const session = await sessionOn(bench)
+    await session.query('begin')
+    await session.query(`select oncue.enqueue('mail', '{"n":1}', '{"after":["${parent}"]}')`)
+    await producer.runNow([parent])
+    await comes(runtime, () => worker.stats().settled.complete === 1)
+    await rests(runtime, worker)
+    const at = runtime.now()
+    await session.query('commit')
+    await comes(runtime, () => worker.stats().settled.complete === 2)
+    expect(runtime.now() - at).toBeLessThan(MINUTE / 2)
+  })
+
+  it.each([
+    [
+      'a limit of a key is lifted',
+      (store: Store) => store.limit({ concurrencyKey: 'k' }, { rate: { count: 1, intervalMs: 60 * MINUTE } }),
+      (store: Store) => store.limit({ concurrencyKey: 'k' }, null),
+    ],
+    [
+      'a pause gets an end',
+      (store: Store) => store.pause('default'),
+      (store: Store) => store.pause('default', undefined, 1),
+    ],
+  ])('runs what waits as soon as %s', async (_, hold, free) => {
+    const { runtime, worker, producer } = await restingOn(bench, { mail: () => null })
+    await hold(producer)
+    const two = [1, 2].flatMap(() => someJobs(1, 'mail', { concurrencyKey: 'k' }))
+    await producer.enqueue(two)
+    await until(() => !worker.stats().resting)
+    await rests(runtime, worker)
+    const before = worker.stats().settled.complete
+    const at = runtime.now()
+    await free(producer)
+    await comes(runtime, () => worker.stats().settled.complete > before)
+    expect(runtime.now() - at).toBeLessThan(MINUTE / 2)
+  })
+
   it('wakes the others when it has rested until a job was due', async () => {
     const { runtime, worker, producer } = await restingOn(bench, { mail: () => null })
     const other = await restingOn(bench, { news: () => null }, { runtime, queues: ['elsewhere'] })

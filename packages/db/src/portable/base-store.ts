@@ -29,6 +29,7 @@ import { countQuestions, questions } from './asks.ts'
 import { type AuditStore, assertBy, createAudit } from './audit.ts'
 import { type BulkOperationStore, createBulkOperations, type FencedAction } from './bulk-operations.ts'
 import { type ChannelStore, createChannels } from './channels.ts'
+import { LATER } from './enqueue.ts'
 import type { EventStore } from './events/event.ts'
 import { createGauges, type GaugeStore } from './gauges.ts'
 import { createPairings, type PairingStore } from './pairings.ts'
@@ -183,7 +184,9 @@ export abstract class BaseStore {
   }
 
   async pause(...args: Parameters<Admin['pause']>) {
-    return this.#parts.admin.pause(...args)
+    await this.#parts.admin.pause(...args)
+    // It may end sooner than the pause before it.
+    this.wake([LATER])
   }
 
   async resume(...[queue, by]: Parameters<Admin['resume']>) {
@@ -193,7 +196,7 @@ export abstract class BaseStore {
 
   async limit(...[target, limit]: Parameters<Admin['limit']>) {
     await this.#parts.admin.limit(target, limit)
-    if ('queue' in target) this.wake([target.queue])
+    this.wake(['queue' in target ? target.queue : LATER])
   }
 
   async announce(...args: Parameters<Admin['announce']>) {

@@ -51,8 +51,9 @@ test('jobs that are delayed or blocked wake no worker', () => {
   expect(dueQueues(jobs, NOW)).toEqual([])
 })
 
-test('delayed jobs are announced to workers that rest, blocked ones by the end of their parents', () => {
+test('delayed and blocked jobs are announced to workers that rest', () => {
   const later = [job('a', { delay: 1 }), job('b', { runAt: new Date(NOW + 60_000) })]
   expect(wakeNames([job('now'), ...later], NOW)).toEqual(['now', ':later'])
-  expect(wakeNames([job('now'), job('blocked', { after: [newJobId()], delay: 1 })], NOW)).toEqual(['now'])
+  expect(wakeNames([job('now'), job('blocked', { after: [newJobId()] })], NOW)).toEqual(['now', ':later'])
+  expect(wakeNames([job('now')], NOW)).toEqual(['now'])
 })

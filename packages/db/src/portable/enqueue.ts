@@ -138,13 +138,16 @@ function isDue({ runAt, delayMs }: NewJob, nowMs: number): boolean {
   return runAt ? runAt.getTime() - nowMs <= SKEW_MS : delayMs <= 0
 }
 
-/** Announces jobs that are due later, under a name that no queue can have: only workers that rest hear it. */
-const LATER = ':later'
+/**
+ * Announces that jobs may be due later, or other ones than before, under a name that no queue can have: only workers that may
+ * rest hear it.
+ */
+export const LATER = ':later'
 
-/** What an enqueue announces on Postgres: the queues with due jobs, and that there are jobs that are due later. */
+/** What an enqueue announces on Postgres: the queues with due jobs, and that there are others. */
 export function wakeNames(jobs: readonly NewJob[], nowMs: number): string[] {
-  // The end of its last parent announces a blocked job.
-  const hasLater = jobs.some((job) => job.after.length === 0 && !isDue(job, nowMs))
+  // A blocked job, too: if its parent ends before this is committed, only a poll finds it.
+  const hasLater = jobs.some((job) => job.after.length > 0 || !isDue(job, nowMs))
   return [...dueQueues(jobs, nowMs), ...(hasLater ? [LATER] : [])]
 }
 
