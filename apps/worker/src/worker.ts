@@ -202,6 +202,8 @@ export class WorkerService implements RunningWorker {
     const both = Promise.all([background, handlers]).then((failures) => failures.flat())
     const errors = await withTimeout(both, STOP_MS, () => [], runtime)
     errors.push(...(await failuresOf([this.#lease.stop()])))
+    // A worker that stops during a rest leaves its store as others need it.
+    if (this.#dispatcher.rest) void this.#settings.store.rest?.resume(this.id)
     const { complete, fail, retry, snooze, release, cancel } = this.stats().settled
     const runs = { completed: complete, failed: fail, retried: retry, snoozed: snooze }
     this.#log.info({ ...runs, released: release, cancelled: cancel }, 'worker stopped')
@@ -227,12 +229,12 @@ export class WorkerService implements RunningWorker {
       ticks: maintenance !== false,
       pause: () => {
         this.#backgroundRuntime.pause()
-        rest.pause()
+        rest.pause(this.id)
         this.#lease.rest()
       },
       resume: async () => {
         this.#backgroundRuntime.resume()
-        await Promise.all([rest.resume(), this.#lease.resume()])
+        await Promise.all([rest.resume(this.id), this.#lease.resume()])
       },
     }
   }

@@ -304,6 +304,22 @@ describePostgres('a worker that rests', (bench) => {
     expect(await producer.workers()).toMatchObject([{ id: worker.id, missingSince: null }])
   })
 
+  it.each(['has stopped', 'is not the only one'])('leaves its store to others when it %s', async (how) => {
+    const { runtime, store, worker, producer } = await restingOn(bench, { mail: () => null })
+    const heard: string[] = []
+    await store.onWake(['elsewhere'], () => heard.push('elsewhere'))
+    if (how === 'has stopped') await worker.stop()
+    else await bench.start({ store, runtime, workers: { news: () => null }, pollMs: 'auto' })
+    heard.length = 0
+    const session = await sessionOn(bench)
+    await session.query(`select pg_terminate_backend(pid) from pg_stat_activity
+      where datname = current_database() and application_name = 'oncue listener'`)
+    // Told once when it is connected again, and then of the job.
+    await comes(runtime, () => heard.length === 1)
+    await producer.enqueue(someJobs(1, 'elsewhere', { queue: 'elsewhere' }))
+    await comes(runtime, () => heard.length === 2)
+  })
+
   it('drains, and stops without waking up', async () => {
     const { runtime, worker, producer } = await restingOn(bench, { mail: () => null })
     await worker.drain()

@@ -306,10 +306,13 @@ export interface RestStore {
   isPossible(): Promise<boolean>
   /** Until this long from now the worker counts as seen, without heartbeats. */
   announceSilence(worker: string, ms: number): Promise<void>
-  /** From now on the store sends nothing by itself: no pings, and no attempts to reconnect. */
-  pause(): void
-  /** Ends that. Resolves when the presence of its workers is back, or could not be had. */
-  resume(): Promise<void>
+  /**
+   * From now on the store sends nothing by itself, no pings and no attempts to reconnect, unless another worker with an
+   * `onAnyWake` of this store is awake.
+   */
+  pause(worker: string): void
+  /** Ends that; harmless otherwise. Resolves when the presence of its workers is back, or could not be had. */
+  resume(worker: string): Promise<void>
   /** Ends the rest of all workers: jobs run again. */
   rouse(): void
 }

@@ -112,13 +112,13 @@ export class LeaseKeeper {
   /** Sends nothing until it resumes; for a worker without runs. */
   rest(): void {
     this.#runtime.pause()
-    this.#options.store.rest?.pause()
+    this.#options.store.rest?.pause(this.#options.worker.id)
   }
 
   /** The rescue is a heartbeat, too: a worker that claims again must not count as missing. */
   async resume(): Promise<void> {
     this.#runtime.resume()
-    await this.#options.store.rest?.resume()
+    await this.#options.store.rest?.resume(this.#options.worker.id)
     await this.#rescue().catch(() => {})
   }
 

@@ -91,6 +91,9 @@ export class PostgresStore extends BaseStore implements Store {
   readonly #loneEnqueues: LoneEnqueues
   readonly #lowWater = new LowWater()
   readonly #presences = new Set<PostgresPresence>()
+  /** The workers that may rest, by their `onAnyWake`, and those that do. */
+  readonly #restful = new Set<symbol>()
+  readonly #resting = new Set<string>()
   #capabilities: Capabilities = POSTGRES
   /** By performance.now(). */
   #seenAt = Number.NEGATIVE_INFINITY
@@ -131,7 +134,14 @@ export class PostgresStore extends BaseStore implements Store {
     onAnyWake: async (hear) => {
       const wakes = await this.#listener.subscribe('oncue', hear)
       const signals = await this.#listener.subscribe('oncue.signals', hear)
-      return together(wakes, signals)
+      const counted = Symbol()
+      this.#restful.add(counted)
+      this.#pauseOrResume()
+      const close = async () => {
+        this.#restful.delete(counted)
+        this.#pauseOrResume()
+      }
+      return together(together(wakes, signals), { close })
     },
     isPossible: async () => {
       let isBusy = true
@@ -140,9 +150,13 @@ export class PostgresStore extends BaseStore implements Store {
       })
       return hears && !isBusy
     },
-    pause: () => this.#ownRuntime.pause(),
-    resume: async () => {
-      this.#ownRuntime.resume()
+    pause: (worker) => {
+      this.#resting.add(worker)
+      this.#pauseOrResume()
+    },
+    resume: async (worker) => {
+      this.#resting.delete(worker)
+      this.#pauseOrResume()
       await Promise.all([...this.#presences].map((presence) => presence.restore()))
     },
     announceSilence: async (worker, ms) => {
@@ -150,6 +164,11 @@ export class PostgresStore extends BaseStore implements Store {
       await this.#client.query(sql.silent(worker, ms, this.#now()))
     },
     rouse: () => this.wake([AWAKE]),
+  }
+
+  #pauseOrResume(): void {
+    if (this.#resting.size > 0 && this.#resting.size >= this.#restful.size) this.#ownRuntime.pause()
+    else this.#ownRuntime.resume()
   }
 
   constructor(options: PostgresOptions) {
