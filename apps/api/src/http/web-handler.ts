@@ -36,8 +36,12 @@ export async function serveWeb(
     if (gone.signal.aborted) return null
     throw error
   })
-  if (answered === null) return new Response(null, { status: CALLER_LEFT })
-  const stream = answered.stream()
+  const stream = answered?.stream()
+  if (!answered || !stream || gone.signal.aborted) {
+    // What the handler may still send, such as the result of a wait that has ended because of this.
+    stream?.on('error', () => {}).resume()
+    return new Response(null, { status: CALLER_LEFT })
+  }
   // Nothing reads on: the handler has to hear of it.
   stream.once('close', () => gone.abort())
   const { statusCode: status } = answered
