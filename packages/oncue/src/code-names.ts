@@ -78,26 +78,32 @@ function pathsOf(ts: Compiler, folder: string): TypeScript.CompilerOptions {
   return { ...(paths && { paths, pathsBasePath }), ...(baseUrl && { baseUrl }) }
 }
 
-async function importCompiler(folder: string): Promise<Compiler> {
-  let found: { readonly default?: Compiler } | undefined
-  try {
-    const path = createRequire(join(folder, 'package.json')).resolve('typescript')
-    found = await import(pathToFileURL(path).href)
-  } catch (cause) {
-    throw missing('this project does not have it', cause)
-  }
-  // Ports of the compiler may come without its functions.
-  if (typeof found?.default?.createSourceFile !== 'function')
-    throw missing('its version here cannot be called')
-  return found.default
-}
+/** TypeScript 7 cannot be called from JavaScript. The second package has the functions of version 6, beside it. */
+const COMPILERS = ['typescript', '@typescript/typescript6']
 
-function missing(why: string, cause?: unknown): OncueError {
-  const message = `oncue check reads the names in your code with TypeScript, and ${why}`
-  return new OncueError('INVALID_MODULE', message, {
-    hint: 'Add it: npm install --save-dev typescript. It reads JavaScript too.',
-    cause,
-  })
+async function importCompiler(folder: string): Promise<Compiler> {
+  const { resolve } = createRequire(join(folder, 'package.json'))
+  let version: string | undefined
+  let cause: unknown
+  for (const name of COMPILERS)
+    try {
+      const { default: found }: { readonly default?: Partial<Compiler> } = await import(
+        pathToFileURL(resolve(name)).href
+      )
+      if (typeof found?.createSourceFile === 'function') return found as Compiler
+      version ??= found?.version ?? 'found here'
+    } catch (error) {
+      cause ??= error
+    }
+  const message = 'oncue check reads the names in your code with TypeScript, and '
+  throw version === undefined
+    ? new OncueError('INVALID_MODULE', `${message}this project does not have it`, {
+        hint: 'Add it: npm install --save-dev typescript@6. It reads JavaScript too.',
+        cause,
+      })
+    : new OncueError('INVALID_MODULE', `${message}version ${version} has no functions for that`, {
+        hint: 'Add those of version 6 beside it: npm install --save-dev @typescript/typescript6.',
+      })
 }
 
 /** The names in one file: of `ctx.step('a')`, and of `step('a')` for handlers that destructure. */

@@ -1,5 +1,6 @@
-import { copyFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { copyFile, mkdir, symlink, writeFile } from 'node:fs/promises'
+import { createRequire } from 'node:module'
+import { dirname, join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { transactionHosts } from '@oncue/db/testing/transactions'
 import { createFolder } from '@oncue/testing'
@@ -110,8 +111,44 @@ test('needs TypeScript in the project, and says so', async () => {
     await expect(reading).rejects.toMatchObject({
       code: 'INVALID_MODULE',
       message: expect.stringContaining('with TypeScript'),
-      hint: expect.stringContaining('npm install --save-dev typescript'),
+      hint: expect.stringContaining('npm install --save-dev typescript@6'),
     })
+  } finally {
+    await folder.remove()
+  }
+})
+
+// `npm install typescript` gets TypeScript 7, whose main module has the version and nothing else.
+async function besideTypeScript7() {
+  const folder = await createFolder()
+  const modules = join(folder.path, 'node_modules')
+  await mkdir(join(modules, 'typescript'), { recursive: true })
+  await writeFile(join(modules, 'typescript/index.js'), "module.exports = { version: '7.0.2' }")
+  const file = join(folder.path, 'jobs.ts')
+  await copyFile(moduleOf('before'), file)
+  return { folder, modules, names: () => namesIn([pathToFileURL(file).href], folder.path) }
+}
+
+test('says what to add to a TypeScript without functions', async () => {
+  const { folder, names } = await besideTypeScript7()
+  try {
+    await expect(names()).rejects.toMatchObject({
+      code: 'INVALID_MODULE',
+      message: expect.stringContaining('7.0.2'),
+      hint: expect.stringContaining('npm install --save-dev @typescript/typescript6'),
+    })
+  } finally {
+    await folder.remove()
+  }
+})
+
+test('reads names with the functions beside such a TypeScript', async () => {
+  const { folder, modules, names } = await besideTypeScript7()
+  try {
+    const compiler = dirname(createRequire(import.meta.url).resolve('typescript/package.json'))
+    await mkdir(join(modules, '@typescript'))
+    await symlink(compiler, join(modules, '@typescript/typescript6'))
+    expect(await names()).toContainEqual(expect.objectContaining({ kind: 'ask', parts: ['approve'] }))
   } finally {
     await folder.remove()
   }
