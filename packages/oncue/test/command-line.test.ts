@@ -114,6 +114,7 @@ describe('the command line', () => {
 
   test.each([
     [['queues', 'pause', 'mail', '--for', '9999d'], 'at most 30d'],
+    [['worker', '--poll', 'automatic'], 'Use auto, or a duration with its unit'],
     [['queues', 'pause', 'mail', '--for', '0'], 'more than 0'],
     [['pair', '--valid', '2d'], 'at most 1d'],
     [['pair', '--valid', '0s'], 'more than 0'],

@@ -1,4 +1,4 @@
-import { type Call, implement, refuse, toDuration, toList, toWhole } from '@oncue/db/cli'
+import { type Call, implement, refuse, toDuration, toDurationOr, toList, toWhole } from '@oncue/db/cli'
 import { splitList } from '@oncue/db/environment'
 import type { Command } from 'commander'
 import type { z } from 'zod'
@@ -94,7 +94,7 @@ export function declareWorker(command: Command): Command {
     .option(
       '--poll <time>',
       'how often to poll without a wake-up, 1s; auto: rest while nothing is due, so that Postgres may sleep  [ONCUE_POLL]',
-      (text) => (text === 'auto' ? text : toDuration(text)),
+      toDurationOr('auto'),
     )
     .option(
       '--poll-max <time>',

@@ -4,10 +4,19 @@ import { parseWhole } from '../environment.ts'
 
 /** Parsers of arguments. Commander reports what they throw as wrong usage. */
 
-const NEEDS_UNIT = 'A duration needs its unit: 500ms, 30s, 5m, 2h or 7d.'
+const UNITS = '500ms, 30s, 5m, 2h or 7d'
+const NEEDS_UNIT = `A duration needs its unit: ${UNITS}.`
 
 export function toDuration(text: string): number {
   return readDuration(text) ?? refuse(NEEDS_UNIT)
+}
+
+/** Or that word. */
+export function toDurationOr<Word extends string>(word: Word) {
+  return (text: string): number | Word =>
+    text === word
+      ? word
+      : (readDuration(text) ?? refuse(`Use ${word}, or a duration with its unit: ${UNITS}.`))
 }
 
 /** More than 0, and no longer than that. */

@@ -1,5 +1,13 @@
 /** For the commands of Oncue, in every package that has one. */
-export { readDuration, refuse, toDuration, toDurationUpTo, toList, toWhole } from './arguments.ts'
+export {
+  readDuration,
+  refuse,
+  toDuration,
+  toDurationOr,
+  toDurationUpTo,
+  toList,
+  toWhole,
+} from './arguments.ts'
 export {
   addCommonOptions,
   addExamples,
