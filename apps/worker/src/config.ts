@@ -1,7 +1,15 @@
 import { DEFAULTS, type RetryOptions } from '@oncue/core'
 import { retryOptionsSchema } from '@oncue/core/internal'
 import { readCommonConfig } from '@oncue/db'
-import { list, logLevel, readEnvironment, text, whole, wrongSetting } from '@oncue/db/environment'
+import {
+  type Environment,
+  list,
+  logLevel,
+  readEnvironment,
+  text,
+  whole,
+  wrongSetting,
+} from '@oncue/db/environment'
 import { parseDuration } from '@oncue/runtime'
 import { z } from 'zod'
 import { LEAST_CONNECTIONS } from './connections.ts'
@@ -64,7 +72,7 @@ const schema = z.object({
 
 export type Config = ReturnType<typeof readConfig>
 
-export function readConfig(env: NodeJS.ProcessEnv = process.env, cwd = process.cwd()) {
+export function readConfig(env: Environment = process.env, cwd = process.cwd()) {
   const values = readEnvironment(schema, env)
   return {
     ...readCommonConfig(env, cwd),
@@ -127,14 +135,14 @@ const HARMLESS =
   /^(PATH|HOME|USER|LOGNAME|SHELL|PWD|TZ|LANG|LANGUAGE|LC_\w+|TMPDIR|TMP|TEMP|NODE_ENV|NODE_OPTIONS|NODE_PATH|NODE_EXTRA_CA_CERTS|SSL_CERT_(FILE|DIR)|FORCE_COLOR|NO_COLOR|TERM|SYSTEMROOT|WINDIR|COMSPEC|PATHEXT|APPDATA|LOCALAPPDATA|USERPROFILE|PROGRAMFILES|PROGRAMDATA)$/i
 
 /** Nothing but what Windows needs to start a process. */
-export function bareEnvironment({ SYSTEMROOT }: NodeJS.ProcessEnv = process.env): Record<string, string> {
+export function bareEnvironment({ SYSTEMROOT }: Environment = process.env): Record<string, string> {
   return SYSTEMROOT === undefined ? {} : { SYSTEMROOT }
 }
 
 /** The environment of a child process: harmless variables, and those that its topic names. It gets no other secrets. */
 export function environmentFor(
   names: readonly string[],
-  env: NodeJS.ProcessEnv = process.env,
+  env: Environment = process.env,
 ): Record<string, string> {
   const wanted = new Set(names)
   const kept = Object.entries(env).filter(([name]) => HARMLESS.test(name) || wanted.has(name))

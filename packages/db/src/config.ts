@@ -1,6 +1,6 @@
 import { dirname } from 'node:path'
 import { z } from 'zod'
-import { readEnvironment, text } from './environment.ts'
+import { type Environment, readEnvironment, text } from './environment.ts'
 
 /** Any value but 0 and false, as other tools read DEBUG. */
 const flag = z
@@ -46,7 +46,7 @@ interface Config extends CommonConfig {
   keepDatabases: boolean
 }
 
-export function readConfig(env: NodeJS.ProcessEnv = process.env, cwd = process.cwd()): Config {
+export function readConfig(env: Environment = process.env, cwd = process.cwd()): Config {
   const values = readEnvironment(schema, env)
   // npm and pnpm run a script in the folder of its package.json, and set INIT_CWD to the folder they were called in.
   // Processes that the script starts inherit both variables; in another folder they mean nothing.

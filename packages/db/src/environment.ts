@@ -40,10 +40,13 @@ export const logLevel = text.pipe(
   z.enum(LOG_LEVELS, { error: `must be one of ${LOG_LEVELS.join(', ')}` }).default('info'),
 )
 
+/** As `process.env`; a type of Node's would ask users of this package for `@types/node`. */
+export type Environment = Readonly<Record<string, string | undefined>>
+
 /** Throws `INVALID_INPUT`, which names the first variable with a wrong value. */
 export function readEnvironment<Schema extends z.ZodType>(
   schema: Schema,
-  env: NodeJS.ProcessEnv,
+  env: Environment,
 ): z.output<Schema> {
   const parsed = schema.safeParse(env)
   if (parsed.success) return parsed.data
