@@ -1,4 +1,4 @@
-import { implement } from '@oncue/db/cli'
+import { implementRemote } from '@oncue/db/cli'
 import { type Config, readConfig } from '@oncue/worker/command'
 import type { Command } from 'commander'
 
@@ -8,7 +8,7 @@ export interface InitOptions {
 }
 
 export function addInit(program: Command): void {
-  implement<InitOptions, Config>(
+  implementRemote<InitOptions, Config>(
     program
       .command('init')
       .summary('add Oncue to this project')
@@ -18,7 +18,7 @@ export function addInit(program: Command): void {
       .option('--yes', 'do it without asking')
       .option('--dry-run', 'show the changes; write nothing'),
     {
-      ...{ examples: ['', '--dry-run', '--yes --json'], readConfig, saysDatabase: false },
+      ...{ examples: ['', '--dry-run', '--yes --json'], readConfig },
       run: async (call) => (await import('./run-init.ts')).runInit(call),
     },
   )

@@ -2,8 +2,9 @@ import { readFileSync } from 'node:fs'
 import { access, constants, mkdir, readFile, realpath, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { OncueError } from '@oncue/core'
-import { EXIT, type Output } from '@oncue/db/cli'
-import { ask, type Call, canAsk } from './command.ts'
+import { EXIT, type Output, type RemoteCall } from '@oncue/db/cli'
+import type { Config } from '@oncue/worker/command'
+import { ask, canAsk } from './command.ts'
 import { styled } from './format.ts'
 import type { InitOptions } from './init.ts'
 import { type Change, type Plan, planInit } from './init-changes.ts'
@@ -11,7 +12,7 @@ import { diffLines } from './line-diff.ts'
 import { type Project, readProject } from './project.ts'
 import { VERSION } from './version.ts'
 
-export async function runInit({ options, config, note }: Call<InitOptions>): Promise<Output> {
+export async function runInit({ options, config, note }: RemoteCall<InitOptions, Config>): Promise<Output> {
   const project = readProject(config.callerFolder)
   const plan = planInit(project, { oncue: `^${VERSION}`, zod: zodRange() })
   const { changes } = plan

@@ -65,7 +65,9 @@ describe.each(pathsOf(createOncue()).map((path) => [path.join(' '), path] as con
   test('has the options of all commands; those of a database, if it opens one', async () => {
     const { stdout } = await call(...path, '--help')
     const isGroup = /^Commands:$/m.test(stdout)
-    const ofDatabases = name === 'mcp' ? [] : ['--url <url>', '--schema <name>']
-    for (const option of isGroup ? [] : [...ofDatabases, '--json']) expect(stdout).toContain(`  ${option}`)
+    const opensNone = name === 'mcp' || name === 'init'
+    for (const option of isGroup ? [] : ['--json']) expect(stdout).toContain(`  ${option}`)
+    for (const option of isGroup ? [] : ['--url <url>', '--schema <name>'])
+      expect(stdout.includes(`  ${option}`)).toBe(!opensNone)
   })
 })
