@@ -129,6 +129,9 @@ function nextSteps({ packageManager, database, framework }: Project, { module }:
     database === null
       ? `const queue = createQueue({ store: await openStore(url), jobs })\n  await queue.enqueue('greet', { name: 'Ada' })`
       : IN_TRANSACTION[database]
+  const names = ['createQueue', 'fromDrizzle', 'fromKysely', 'openStore'].filter((name) =>
+    enqueue.includes(name),
+  )
   return [
     'Next:',
     '',
@@ -136,6 +139,8 @@ function nextSteps({ packageManager, database, framework }: Project, { module }:
     `  ${packageManager} run jobs:dev    # API, app and worker on this machine; ${module} restarts when you change it`,
     '',
     `Enqueue${framework === null ? '' : ` in ${framework}`}${database === null ? '' : `, with ${database}`}:`,
+    '',
+    `  import { ${names.join(', ')} } from 'oncue'`,
     '',
     `  ${enqueue}`,
   ].join('\n')

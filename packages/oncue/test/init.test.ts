@@ -206,3 +206,14 @@ test('without a package.json, or with one that cannot be read, it says so', asyn
     stderr: expect.stringMatching(/^error INVALID_JSON: /),
   })
 })
+
+test.each([
+  ['pg', 'createQueue'],
+  ['drizzle-orm', 'createQueue, fromDrizzle'],
+  ['kysely', 'createQueue, fromKysely'],
+  ['hono', 'createQueue, openStore'],
+])('of a project with %s, says how to enqueue, imports included', async (name, imported) => {
+  await given({ 'package.json': { type: 'module', dependencies: { [name]: '*' } } })
+  const { stdout } = await init('--yes')
+  expect(stdout).toContain(`  import { ${imported} } from 'oncue'\n\n  const queue = createQueue({`)
+})
