@@ -71,7 +71,7 @@ async function main(): Promise<void> {
 
   writeProject(folder, template, version)
   const shown = relative('', folder)
-  say(`wrote ${template} to ${shown || 'this folder'}`)
+  say(`wrote the template ${template} to ${shown || 'this folder'}`)
   const manager = readPackageManager()
   if (options.install) {
     run(manager, ['install'], folder, 'The project is written, and can be installed again')

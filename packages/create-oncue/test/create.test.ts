@@ -26,7 +26,7 @@ test.each(Object.keys(TEMPLATES))(
   '%s is written whole, named after its folder, for this version',
   async (template) => {
     const { code, stdout } = await create('My Jobs', '--template', template, '--no-install', '--yes')
-    expect([code, stdout]).toEqual([0, expect.stringContaining(`wrote ${template} to My Jobs`)])
+    expect([code, stdout]).toEqual([0, expect.stringContaining(`wrote the template ${template} to My Jobs`)])
     const written = filesIn(join(folder.path, 'My Jobs'))
     const names = filesIn(file(`../templates/${template}`)).concat(
       globSync('_*', { cwd: file(`../templates/${template}`) }),
@@ -93,7 +93,7 @@ test('on a terminal it asks for the folder and the template', async () => {
     }
   })
   expect(await once(child, 'close')).toEqual([0, null])
-  expect(output).toContain('wrote hono-drizzle to shop')
+  expect(output).toContain('wrote the template hono-drizzle to shop')
   expect(filesIn(join(folder.path, 'shop'))).toContain('compose.yaml')
 })
 
