@@ -101,7 +101,9 @@ describe.each(DIALECTS)('the process on %s', (dialect) => {
     const api = new ApiProcess({ DATABASE_URL: database.url, ONCUE_PORT: String(port) })
     expect(await api.exit).toBe(1)
     expect(api.stderr).toMatch(
-      new RegExp(`Cannot listen on 127.0.0.1:${port}: port ${port} is already in use\n.*ONCUE_PORT`),
+      new RegExp(
+        `Cannot listen on 127.0.0.1:${port}: port ${port} is already in use\n.*--port or ONCUE_PORT`,
+      ),
     )
   })
 

@@ -44,7 +44,8 @@ export function createHttpServices(
         const listened = app.listen({ host, port })
         listening = listened.catch(() => {})
         url = await listened.catch((cause: NodeJS.ErrnoException) => {
-          const hint = 'Is the API already running? Set ONCUE_HOST and ONCUE_PORT to a free address.'
+          const hint =
+            'Is the API already running? Choose another port with --port or ONCUE_PORT, or another address with ONCUE_HOST.'
           const why = cause.code === 'EADDRINUSE' ? `port ${port} is already in use` : cause.code
           const message = `Cannot listen on ${host}:${port}: ${why}`
           throw new OncueError('INVALID_INPUT', message, { cause, hint })
