@@ -33,7 +33,7 @@ describe('the process', () => {
 
   it.each<[string, Record<string, string>, string[], string]>([
     ['an argument', {}, ['serve'], 'error INVALID_INPUT: Too many arguments'],
-    ['an option', {}, ['--port=1'], "error INVALID_INPUT: Unknown option '--port=1'"],
+    ['an option', {}, ['--prot=1'], "error INVALID_INPUT: Unknown option '--prot=1'"],
     ['a port', { ONCUE_PORT: 'eighty' }, [], 'ONCUE_PORT=eighty must be a whole number'],
     ['a flag', { ONCUE_TRUST_PROXY: 'maybe' }, [], 'ONCUE_TRUST_PROXY=maybe must be one of'],
     ['an origin', { ONCUE_CORS_ORIGINS: '*' }, [], 'ONCUE_CORS_ORIGINS=* must be origins'],
