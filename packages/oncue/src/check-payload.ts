@@ -12,6 +12,15 @@ export async function checkPayload(
   await validation.check(topic, payload, 'reject')
 }
 
+/** The same for many payloads. */
+export async function payloadChecker(
+  store: Store,
+  note: (text: string) => void,
+): Promise<(topic: string, payload: unknown) => void> {
+  const validation = await validationOf(store, note)
+  return validation.checker('reject')
+}
+
 /** Refuses a signal that workers did not announce for its topic, or whose data does not fit, as the API does. */
 export async function checkSignal(
   store: Store,

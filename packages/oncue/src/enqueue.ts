@@ -1,11 +1,20 @@
 import { createInterface } from 'node:readline'
 import { text } from 'node:stream/consumers'
-import { type EnqueueOptions, isJobId, type JobId, type NewJob, OncueError, prepareJob } from '@oncue/core'
+import {
+  type EnqueueOptions,
+  isJobId,
+  isOncueError,
+  type JobId,
+  type NewJob,
+  OncueError,
+  prepareJob,
+} from '@oncue/core'
 import { readPolicy, type TopicPolicy } from '@oncue/core/internal'
 import { openStore, type Store } from '@oncue/db'
 import { count, type Output, toDuration, toWhole } from '@oncue/db/cli'
 import { Argument, type Command, InvalidArgumentError } from 'commander'
 import { type Meta, toJson, toMeta, toMoment } from './arguments.ts'
+import { payloadChecker } from './check-payload.ts'
 import { type Call, implement, withProgress } from './command.ts'
 
 interface Options {
@@ -64,8 +73,13 @@ async function enqueue(call: Call<Options>): Promise<Output> {
     try {
       const announced = await announcedPolicy(store, topic)
       const options = toOptions(call, announced ?? {})
+      const check = announced ? await payloadChecker(store, call.note) : () => {}
+      const prepare = (payload: unknown) => {
+        check(topic, payload)
+        return prepareJob(topic, payload, options, announced)
+      }
       const ids: JobId[] = []
-      for await (const jobs of prepared(call, topic, options, announced)) {
+      for await (const jobs of prepared(call, prepare)) {
         ids.push(...(await store.enqueue(jobs)))
         say(count(ids.length, 'job'))
       }
@@ -82,13 +96,11 @@ async function enqueue(call: Call<Options>): Promise<Output> {
 /** In batches, so that a file of any size needs the memory of one. Batches before an invalid line are enqueued. */
 async function* prepared(
   { options: { lines }, args }: Call<Options>,
-  topic: string,
-  options: EnqueueOptions,
-  announced: TopicPolicy | undefined,
+  prepare: (payload: unknown) => NewJob,
 ): AsyncGenerator<NewJob[]> {
   if (!lines) {
     const payload = args[1] === '-' ? await text(process.stdin) : String(args[1])
-    yield [prepareJob(topic, readPayload(payload, 'payload'), options, announced)]
+    yield [prepare(readPayload(payload, 'payload'))]
     return
   }
   let batch: NewJob[] = []
@@ -96,13 +108,24 @@ async function* prepared(
   for await (const line of createInterface({ input: process.stdin, crlfDelay: Number.POSITIVE_INFINITY })) {
     number++
     if (line.trim() === '') continue
-    batch.push(prepareJob(topic, readPayload(line, `line ${number}`), options, announced))
+    batch.push(ofLine(number, () => prepare(readPayload(line, 'payload'))))
     if (batch.length === BATCH) {
       yield batch
       batch = []
     }
   }
   if (batch.length) yield batch
+}
+
+/** Says in which line what went wrong. */
+function ofLine<T>(number: number, work: () => T): T {
+  try {
+    return work()
+  } catch (cause) {
+    if (!isOncueError(cause)) throw cause
+    const { code, message, details } = cause
+    throw new OncueError(code, `line ${number}: ${message}`, { cause, details })
+  }
 }
 
 function readPayload(json: string, where: string): unknown {

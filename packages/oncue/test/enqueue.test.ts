@@ -45,6 +45,19 @@ describeBoth('enqueue', (bench) => {
     )
   })
 
+  test('enqueue refuses a payload that does not fit what a worker announced, and says in which line', async () => {
+    const input = { type: 'object', properties: { user: { type: 'number' } }, required: ['user'] }
+    await bench.store.announce([{ topic: 'digest', input, output: {}, policy: {} }])
+    const env = { DATABASE_URL: bench.url }
+    const one = await run(['enqueue', 'digest', '{"user":"7"}'], { env })
+    expect([one.code, one.stdout]).toEqual([2, ''])
+    expect(one.stderr).toContain('error INVALID_PAYLOAD: payload.user: must be number (schema of digest)')
+    const many = await run(['enqueue', 'digest', '--lines'], { env, input: '{"user":1}\n{"user":2}\n{}' })
+    expect([many.code, many.stdout]).toEqual([2, ''])
+    expect(many.stderr).toContain('error INVALID_PAYLOAD: line 3: payload.user')
+    expect((await bench.store.stats({ topic: 'digest' })).pending).toBe(0)
+  })
+
   test('enqueue reads standard input: one payload, or one on every line', async () => {
     const env = { DATABASE_URL: bench.url }
     const one = await run(['enqueue', 'mail', '-'], { env, input: '{"from":"a pipe"}' })
