@@ -185,9 +185,13 @@ export function readConfig(
 
 /** The settings of an API that is mounted in another server, where these may be given in code. */
 export interface MountSettings {
+  /** The database. Default: `DATABASE_URL`. */
   readonly url?: string | undefined
+  /** Which installation in it. Default: `ONCUE_SCHEMA`, or `oncue`. */
   readonly schema?: string | undefined
+  /** The address with its path, as in `https://shop.example/admin/jobs`: for links in alerts. Default: `ONCUE_PUBLIC_URL`. */
   readonly publicUrl?: string | undefined
+  /** The name that the app shows. Default: `ONCUE_ENVIRONMENT`. */
   readonly environment?: string | undefined
 }
 
@@ -197,12 +201,10 @@ export function readMountConfig(
   env: NodeJS.ProcessEnv = process.env,
 ): Config {
   const given = {
-    ...{
-      DATABASE_URL: url,
-      ONCUE_SCHEMA: schema,
-      ONCUE_PUBLIC_URL: publicUrl,
-      ONCUE_ENVIRONMENT: environment,
-    },
+    DATABASE_URL: url,
+    ONCUE_SCHEMA: schema,
+    ONCUE_PUBLIC_URL: publicUrl,
+    ONCUE_ENVIRONMENT: environment,
   }
   const set = Object.entries(given).filter(([, value]) => value !== undefined)
   const config = readConfig({ ...env, ...Object.fromEntries(set) })

@@ -42,6 +42,7 @@ export interface OncueAppOptions<Context = undefined> extends MountSettings {
   readonly signIn?: string | ((request: Request) => string) | undefined
   /** False: leaves alerts, notifications, bulk operations and retention to another process. Default: true. */
   readonly background?: boolean | undefined
+  /** Default: Oncue's own log on standard output. */
   readonly log?: Logger | undefined
   /** For tests: replaces the clock, timers and chance. */
   readonly runtime?: Runtime | undefined

@@ -13,7 +13,8 @@ const HOME = fileURLToPath(new URL('..', import.meta.url))
 const build = await rolldown({
   input: join(HOME, 'src/mcp/protocol.ts'),
   platform: 'node',
-  external: [/^zod(\/|$)/],
+  // The API, which is installed beside it, needs ajv, too.
+  external: [/^(zod|ajv|ajv-formats)(\/|$)/],
 })
 const { output } = await build.write({ file: join(HOME, 'dist/mcp/protocol.js'), format: 'esm' })
 await build.close()

@@ -127,6 +127,8 @@ describe('with a database', () => {
       'apps/api/src/command.ts',
       'apps/worker/src/cli/command.ts',
       'apps/worker/src/config.ts',
+      'apps/worker/src/connections.ts',
+      'apps/worker/src/poll.ts',
       'apps/worker/src/service.ts',
     ])
   })
