@@ -15,6 +15,12 @@ const later = <Props extends object>(load: () => Promise<ComponentType<Props>>) 
 export const ActivityScreen = later(
   async () => (await import('./activity/activity-screen.tsx')).ActivityScreen,
 )
+export const BulkOperationScreen = later(
+  async () => (await import('./bulk-operations/bulk-operation-screen.tsx')).BulkOperationScreen,
+)
+export const BulkOperationsScreen = later(
+  async () => (await import('./bulk-operations/bulk-operations-screen.tsx')).BulkOperationsScreen,
+)
 export const ChannelList = later(async () => (await import('./alerts/channel-list.tsx')).ChannelList)
 export const DatabaseScreen = later(
   async () => (await import('./database/database-screen.tsx')).DatabaseScreen,
@@ -32,6 +38,7 @@ export const JobTimeline = laterPart(
   async () => (await import('./jobs/timeline-view.tsx')).JobTimeline,
   <Loading />,
 )
+export const LimitSheet = laterPart(async () => (await import('./queues/limit-sheet.tsx')).LimitSheet, null)
 export const QuestionsScreen = later(
   async () => (await import('./questions/questions-screen.tsx')).QuestionsScreen,
 )

@@ -1,5 +1,5 @@
 import { useLocalSearchParams } from 'expo-router'
-import { BulkOperationScreen } from '../../features/bulk-operations/bulk-operation-screen.tsx'
+import { BulkOperationScreen } from '../../features/rare-screens.tsx'
 
 export default function BulkOperationRoute() {
   const { bulkOperationId } = useLocalSearchParams<{ bulkOperationId: string }>()

@@ -1,4 +1,4 @@
-import { BulkOperationsScreen } from '../../features/bulk-operations/bulk-operations-screen.tsx'
+import { BulkOperationsScreen } from '../../features/rare-screens.tsx'
 
 export default function BulkOperationsRoute() {
   return <BulkOperationsScreen />
