@@ -61,7 +61,17 @@ function unwrap([program = '', ...words]: readonly string[]): readonly string[] 
 }
 
 test('call only programs that a reader has', () => {
-  const known = new Set(['npm', 'pnpm', root.packageManager, 'git', 'curl', 'cat', 'export', ...bins.keys()])
+  const known = new Set([
+    'npm',
+    'pnpm',
+    root.packageManager,
+    'git',
+    'curl',
+    'cat',
+    'cd',
+    'export',
+    ...bins.keys(),
+  ])
   expect(commands.filter(({ words }) => !known.has(unwrap(words)[0] ?? '')).map(({ text }) => text)).toEqual(
     [],
   )
