@@ -13,8 +13,16 @@ export async function enlargeText(page: Page, size = 2 * USUAL_SIZE): Promise<vo
   }, size)
 }
 
+interface TextSize {
+  readonly text: string
+  readonly size: number
+  readonly line: number
+  /** The number on a tab. */
+  readonly isCount: boolean
+}
+
 /** The size of each text, in px: a text that has a size of its own is as large on every device. */
-export function findSizes(): { readonly text: string; readonly size: number; readonly line: number }[] {
+export function findSizes(): TextSize[] {
   return [...document.querySelectorAll('#root *')]
     .filter(({ childNodes }) => [...childNodes].some(({ nodeType }) => nodeType === Node.TEXT_NODE))
     .map((each) => {
@@ -23,6 +31,7 @@ export function findSizes(): { readonly text: string; readonly size: number; rea
         text: each.textContent ?? '',
         size: Number.parseFloat(fontSize),
         line: Number.parseFloat(lineHeight),
+        isCount: each.closest('[data-testid$="-count"]') !== null,
       }
     })
 }
