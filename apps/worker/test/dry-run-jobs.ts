@@ -10,7 +10,7 @@ export const workers = {
   /** Throws where no promise of the handler hears of it. */
   dies() {
     queueMicrotask(() => {
-      throw new PermanentError('nobody listens')
+      throw new PermanentError('no listener')
     })
     return new Promise(() => {})
   },

@@ -128,7 +128,7 @@ describe('the processes of dry runs', () => {
     expect(ends).toMatchObject([
       { how: 'stopped', missing: [], stopsAt: ['sleep:a'] },
       { how: 'stuck' },
-      { how: 'threw', error: { name: 'PermanentError', message: 'nobody listens' } },
+      { how: 'threw', error: { name: 'PermanentError', message: 'no listener' } },
       { how: 'stopped', missing: [] },
       // Not what the job before it threw.
       { how: 'stopped', missing: [] },

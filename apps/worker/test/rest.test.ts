@@ -153,7 +153,7 @@ describePostgres('a worker that rests', (bench) => {
     expect(ran[0]).toBeLessThan(runAt.getTime() + MINUTE / 2)
   })
 
-  it('finds what nobody announced at its next look', async () => {
+  it('finds at its next look a job that was not announced', async () => {
     const { runtime, worker, producer } = await restingOn(bench, { mail: () => null })
     const session = await sessionOn(bench)
     await producer.enqueue(someJobs(1, 'mail', { delay: 60 * MINUTE }))

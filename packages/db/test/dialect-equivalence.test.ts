@@ -459,7 +459,7 @@ function randomNumbers(seed: number): (below: number) => number {
 
 const ABSENT = '01900000-0000-7000-8000-000000000000'
 
-/** Their numbers may have gaps on Postgres; those of `wait` are delivered to nobody, and their places may differ. */
+/** Their numbers may have gaps on Postgres; those of `wait` reach no handler, and their places may differ. */
 const ORDER = `cast(case when kind <> 'wait' then count(case when kind <> 'wait' then 1 end)
   over (partition by job_id order by seq) end as int)`
 
