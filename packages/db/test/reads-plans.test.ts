@@ -528,6 +528,67 @@ describe('a search without an index', () => {
   })
 })
 
+describe.each([
+  { name: 'Postgres', createDatabase: () => createPostgresDatabase(inject('postgresUrl')) },
+  { name: 'SQLite', createDatabase: createSqliteDatabase },
+])('a list on $name beside many live jobs', ({ name, createDatabase }) => {
+  const bench = new Bench({ name, createDatabase, transactions: [] })
+  const MORE_THAN_A_WALK_PASSES_OVER = 20_001
+
+  let sql: Sql
+  let close: () => unknown
+  beforeEach(() => {
+    if (name === 'Postgres') {
+      const client = new PostgresClient(bench.url, 1)
+      close = () => client.close()
+      sql = postgresSql(client, async () => new Date())
+    } else {
+      const db = new Database(bench.url.slice('file:'.length))
+      close = () => db.close()
+      sql = sqliteSql(db, db, new SqliteWriter(db), () => Date.now())
+    }
+  })
+  afterEach(() => close())
+
+  test('finds the few that are wanted window by window, and stops in time', async () => {
+    const store = await bench.open()
+    const [rare = ''] = await store.enqueue(someJobs(1, { queue: 'rare' }))
+    await store.claim(claiming({ queues: ['rare'] }))
+    for (let left = MORE_THAN_A_WALK_PASSES_OVER; left > 0; left -= 1_000)
+      await store.enqueue(someJobs(Math.min(left, 1_000), { queue: 'common' }))
+    for (const filter of [{ status: 'processing' }, { queue: 'rare' }] as const) {
+      const found = await list(sql, filter, {}, { searchMs: MINUTE })
+      expect([found.items.map(({ id }) => id), found.nextCursor]).toEqual([[rare], null])
+      let page = await list(sql, filter, {}, { searchMs: -1 })
+      expect(page.items).toEqual([])
+      while (page.items.length === 0)
+        page = await list(sql, filter, { cursor: page.nextCursor ?? expect.unreachable() }, { searchMs: -1 })
+      expect(page.items.map(({ id }) => id)).toEqual([rare])
+    }
+    const { items, nextCursor } = await list(sql, { queue: 'common' }, {}, { searchMs: -1 })
+    expect([items.length, nextCursor === null]).toEqual([50, false])
+  })
+
+  test('reads a bounded number of them for its total', async () => {
+    const store = await bench.open()
+    await store.enqueue(someJobs(10))
+    const { jobs } = await store.claim(claiming({ limit: 10 }))
+    await store.settle(jobs.map(({ id, run }) => complete({ id, run })))
+    await store.enqueue(someJobs(30))
+    const total = async (filter: JobFilter, liveUpTo: number) => {
+      const { total, totalIsExact } = await list(sql, filter, { limit: 5 }, { liveUpTo })
+      return [total, totalIsExact]
+    }
+    expect(await total({}, 30)).toEqual([40, true])
+    expect(await total({}, 20)).toEqual([31, false])
+    expect(await total({ status: 'pending' }, 20)).toEqual([21, false])
+    expect(await total({ status: 'processing' }, 20)).toEqual([0, false])
+    expect(await total({ status: 'completed' }, 20)).toEqual([10, true])
+    // What the page shows is there, whether it was counted or not.
+    expect(await total({ status: 'pending' }, 0)).toEqual([5, false])
+  })
+})
+
 describe('a payload search on SQLite', () => {
   const bench = new Bench({ name: 'SQLite', createDatabase: createSqliteDatabase, transactions: [] })
   const JOBS_MADE = 10_000

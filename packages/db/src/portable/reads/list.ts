@@ -5,19 +5,10 @@ import { type Fragment, q, raw, type Sql, timeOf, withCtes } from '../sql.ts'
 import { withChildrenLeft } from './child-waits.ts'
 import { countJobs } from './counts.ts'
 import { type Direction, decodeCursor, encodeCursor, type ListPosition } from './cursor.ts'
-import { checkFilter, type DatedFilter, invalid, waitingStatesOf, withoutTexts } from './filter.ts'
+import { checkFilter, type DatedFilter, invalid, mayBeLive, waitingStatesOf, withoutTexts } from './filter.ts'
 import { SUMMARY, type SummaryRow } from './jobs.ts'
 import { each } from './scan.ts'
-import {
-  byMeta,
-  firstPositions,
-  HIGHEST_ID,
-  MOST_AT_ONCE,
-  nearby,
-  search,
-  type Wanted,
-  windowsOf,
-} from './search.ts'
+import { byMeta, firstPositions, HIGHEST_ID, nearby, search, type Wanted, windowsOf } from './search.ts'
 import { type Selection, type Sources, sourcesOf } from './sources.ts'
 
 /**
@@ -34,13 +25,18 @@ const META_SEARCH_MS = 40
 const MANY = 200
 const SAMPLE = 50
 
-type Patience = { readonly searchMs?: number; readonly countMs?: number; readonly lookUpTo?: number }
+type Patience = {
+  readonly searchMs?: number
+  readonly countMs?: number
+  readonly lookUpTo?: number
+  readonly liveUpTo?: number
+}
 
 export async function list(
   sql: Sql,
   given: JobFilter,
   page: PageRequest,
-  { searchMs, countMs, lookUpTo = LOOK_UP_TO }: Patience = {},
+  { searchMs, countMs, lookUpTo = LOOK_UP_TO, liveUpTo = LIVE_UP_TO }: Patience = {},
 ): Promise<JobPage> {
   checkFilter(given)
   const { limit = 50, offset = 0, cursor, order = 'newest' } = page
@@ -64,7 +60,7 @@ export async function list(
   }
   const [{ rows, rest }, counted] = await Promise.all([
     rowsOf(sql, wanted, { after, limit, offset }, searchMs),
-    countedTotal(sql, given),
+    countedTotal(sql, given, liveUpTo),
   ])
   const items = await withChildrenLeft(
     sql,
@@ -72,8 +68,8 @@ export async function list(
   )
   const next = rows.length > limit ? items.at(-1) : rest
   const total = async (): Promise<Total> => {
-    if (counted) return counted
     const seen = items.length && offset + items.length
+    if (counted) return { ...counted, total: Math.max(seen, counted.total) }
     // A search that took too long would take too long to count.
     if (next ? next === rest : !after && offset === 0) return { total: seen, totalIsExact: !next }
     const found = await countMatches(sql, wanted, items, countMs)
@@ -178,8 +174,8 @@ export function idsStatement(sources: Sources, limit: number): Fragment {
     select created, id from (${sources.found}) f order by created, id limit ${limit}`
 }
 
-/** How many payloads one call reads on Postgres, and those of all jobs that were made in the same millisecond as the last. */
-const READ_AT_MOST = 2_000
+/** How many payloads one call reads, and those of all jobs that were made in the same millisecond as the last. */
+const READ_AT_MOST = { postgres: 2_000, sqlite: 500 }
 
 /**
  * `matchingIds` in bounded steps, also for a text in payloads or errors and for the end of an id: millions of jobs
@@ -191,7 +187,7 @@ export const matching: Matching = async (sql, filter, asOf, after, limit) => {
   const { payloadText, errorText, idSuffix } = filter
   if (payloadText === undefined && errorText === undefined && idSuffix === undefined)
     return matchingIds(sql, filter, asOf, after, limit)
-  const most = MOST_AT_ONCE[sql.dialect] ?? READ_AT_MOST
+  const most = READ_AT_MOST[sql.dialect]
   const { next: end } = await matchingIds(sql, withoutTexts(filter), asOf, after, most)
   if (!end) return matchingIds(sql, filter, asOf, after, limit)
   const createdTo = new Date(end.created.getTime() + 1)
@@ -204,6 +200,9 @@ type Total = Pick<JobPage, 'total' | 'totalIsExact'>
 /** Where no counter knows the total, counting stops here. */
 const COUNT_UP_TO = 10_000
 
+/** Live jobs have no counters. How many are read for a total: a list takes 50 ms, also while a million jobs retry. */
+const LIVE_UP_TO = 50_000
+
 /** How many jobs are looked up by their meta at once: each may be on a page of its own. */
 const LOOK_UP_TO = 2_000
 
@@ -213,12 +212,15 @@ const COUNT_MS = 20
 const EVERY_STATE = [...JOB_STATUSES, 'suspended'] as const
 
 /** The total from counters, which are kept by queue, topic and status only; otherwise null. */
-async function countedTotal(sql: Sql, filter: JobFilter): Promise<Total | null> {
+async function countedTotal(sql: Sql, filter: JobFilter, liveUpTo: number): Promise<Total | null> {
   const { status, queue, topic, ...others } = filter
   if (Object.values(others).some((value) => value !== undefined)) return null
-  const counts = await countJobs(sql, { queue, topic })
+  const counts = await countJobs(sql, { queue, topic }, mayBeLive(filter) ? liveUpTo : 0)
   const states = wantedStates({ status }) ?? EVERY_STATE
-  return { total: states.reduce((sum, name) => sum + counts[name], 0), totalIsExact: true }
+  return {
+    total: states.reduce((sum, name) => sum + counts[name], 0),
+    totalIsExact: counts.isExact || !mayBeLive(filter),
+  }
 }
 
 /** `page` is a page of the list that is counted. */

@@ -1,10 +1,11 @@
-import { LIMITS } from '@oncue/core'
+import { isFinished, LIMITS } from '@oncue/core'
+import { statusesOf } from '@oncue/core/wire'
 import type { Runtime } from '@oncue/runtime'
 import type { JobFilter } from '../../store.ts'
 import { q, raw, type Sql, timeOf, withCtes } from '../sql.ts'
 import { counted, inQueueAndTopic } from './counts.ts'
 import type { Direction, ListPosition } from './cursor.ts'
-import { mayHaveEnded, narrowPrefix, withoutTexts } from './filter.ts'
+import { mayBeLive, mayHaveEnded, narrowPrefix, withoutTexts } from './filter.ts'
 import { entriesStatement, type MetaEntry, momentOf } from './meta.ts'
 import { sourcesOf } from './sources.ts'
 
@@ -25,10 +26,17 @@ export async function windowsOf(
   lookUpTo: number,
 ): Promise<Wanted['windowsFrom']> {
   if (!way) {
-    const isHidden = await isAmongOthers(sql, filter)
-    if (!isSearch(filter) && !isHidden) return null
-    const { meta, idPrefix, queue, ...others } = withoutTexts(filter)
-    const indexed = isHidden ? others : { ...others, queue }
+    const [amongCompleted, amongLive] = await Promise.all([
+      isAmongCompleted(sql, filter),
+      isAmongLive(sql, filter),
+    ])
+    if (!isSearch(filter) && !amongCompleted && !amongLive) return null
+    const { meta, idPrefix, queue, status, ...others } = withoutTexts(filter)
+    const indexed = {
+      ...others,
+      queue: amongCompleted || amongLive ? undefined : queue,
+      status: amongLive ? withAllLive(filter) : status,
+    }
     return (start) => windows(sql, filter, indexed, direction, start)
   }
   if (way.isAll || (way.isFew && !filter.payloadText)) return null
@@ -60,10 +68,10 @@ export async function search(
 /** About how many jobs the first window holds. */
 const FIRST_WINDOW = 200
 /**
- * How many jobs a window holds at most, plus the others of its last millisecond. A SQLite file is read in this
- * process, which is blocked during a statement.
+ * How many jobs a window holds at most, plus the others of its last millisecond: jobs may have come much faster than
+ * those of the window before. A SQLite file is read in this process, which is blocked during a statement.
  */
-export const MOST_AT_ONCE = { postgres: null, sqlite: 500 }
+const MOST_AT_ONCE = { postgres: 20_000, sqlite: 500 }
 const LOWEST_ID = '00000000-0000-0000-0000-000000000000'
 export const HIGHEST_ID = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
 
@@ -80,14 +88,14 @@ function isSearch({ meta, payloadText, errorText, idPrefix, idSuffix }: JobFilte
   return [meta && Object.keys(meta).length, payloadText, errorText, idPrefix, idSuffix].some(Boolean)
 }
 
-/** More completed jobs of other queues than this are passed over window by window. */
+/** If a walk may meet more jobs than this that are not wanted, they are passed over window by window. */
 const MOST_OF_OTHERS = 20_000
 
 /**
- * Whether the walk of a queue meets many jobs of others. On Postgres its index has one byte of the queue (see its
- * migration), so a queue of ten jobs may have to be found among the millions of another.
+ * Whether the walk of a queue meets many completed jobs of others. On Postgres its index has one byte of the queue (see
+ * its migration), so a queue of ten jobs may have to be found among the millions of another.
  */
-async function isAmongOthers(sql: Sql, filter: JobFilter): Promise<boolean> {
+async function isAmongCompleted(sql: Sql, filter: JobFilter): Promise<boolean> {
   const { queue, topic, fingerprint, idPrefix } = filter
   if (sql.dialect === 'sqlite' || queue === undefined || !mayHaveEnded(filter, 'completed')) return false
   if (fingerprint !== undefined || (idPrefix && narrowPrefix(idPrefix))) return false
@@ -97,6 +105,28 @@ async function isAmongOthers(sql: Sql, filter: JobFilter): Promise<boolean> {
     q`select cast(coalesce(sum(completed), 0) as bigint) as n from ${counted(others)} others`,
   )
   return (row?.n ?? 0) > MOST_OF_OTHERS
+}
+
+/**
+ * Whether the walk of live jobs may meet many that are not wanted: its index has neither queue nor status, and after an
+ * outage a million jobs retry beside the few that run.
+ */
+async function isAmongLive(sql: Sql, filter: JobFilter): Promise<boolean> {
+  const { queue, topic, status, fingerprint, idPrefix } = filter
+  if (!mayBeLive(filter) || (queue === undefined && status === undefined)) return false
+  if (fingerprint !== undefined || (idPrefix && narrowPrefix(idPrefix))) return false
+  const [row] = await sql.walk<{ n: number }>(
+    q`select count(*) as n from (
+      select 1 from {jobs} x where x.topic <> '' and ${topic === undefined ? raw('1 = 1') : q`x.topic = ${topic}`}
+      limit ${MOST_OF_OTHERS + 1}) met`,
+  )
+  return (row?.n ?? 0) > MOST_OF_OTHERS
+}
+
+/** The statuses of a filter, and all that live jobs can have. */
+function withAllLive(filter: JobFilter): JobFilter['status'] {
+  const ended = statusesOf(filter)?.filter(isFinished)
+  return ended && [...ended, 'blocked', 'pending', 'processing', 'suspended']
 }
 
 /**
@@ -113,16 +143,17 @@ async function* windows(
 ): AsyncGenerator<Window> {
   const isDown = direction === 'desc'
   const first = await firstPositions(sql, indexed, direction, after, FIRST_WINDOW)
-  const newest = (filter.createdTo ?? (isDown && after ? after.created : await sql.now())).getTime()
-  const end = isDown ? (filter.createdFrom?.getTime() ?? 0) : newest
+  const end = isDown
+    ? (filter.createdFrom?.getTime() ?? 0)
+    : (filter.createdTo ?? (await sql.now())).getTime()
   const isBeforeEnd = (moment: number) => (isDown ? moment > end : moment < end)
   let to = first[FIRST_WINDOW - 1]?.created.getTime() ?? end
   let position = after
-  let begin = after?.created.getTime() ?? (isDown ? newest : (first[0]?.created.getTime() ?? end))
+  let begin = first[0]?.created.getTime() ?? end
   for (;;) {
     const within = isBeforeEnd(to) ? { ...indexed, ...upTo(new Date(to), direction) } : indexed
     const most = MOST_AT_ONCE[sql.dialect]
-    const full = most && (await firstPositions(sql, within, direction, position, most))[most - 1]
+    const full = (await firstPositions(sql, within, direction, position, most))[most - 1]
     if (full) to = full.created.getTime()
     else if (!isBeforeEnd(to)) break
     yield { after: position, to: new Date(to) }
