@@ -25,6 +25,7 @@ export const CASES: readonly Case[] = [
   list('completed', { status: 'completed' }),
   list('failed', { status: 'failed' }),
   list('pending', { status: 'pending' }),
+  list('processing', { status: 'processing' }),
   list('a topic', { topic: 'topic-7' }),
   list('a queue', { queue: 'high' }),
   list('a queue with few jobs', { queue: 'small' }),
@@ -89,7 +90,7 @@ export const CASES: readonly Case[] = [
 
 /** What people look at during an outage: with a million jobs that retry. */
 export const OUTAGE_CASES: readonly Case[] = [
-  ...CASES.filter(({ name }) => /^(failures|queues)|digits/.test(name)),
+  ...CASES,
   {
     name: 'failures of an hour in a queue, the largest first',
     goal: null,

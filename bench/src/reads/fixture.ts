@@ -59,7 +59,7 @@ export class Fixture {
   /** Jobs that failed once, with two hundred fingerprints, and are tried again after `inMs`. */
   async retrying(count = RETRYING, inMs = 600_000): Promise<void> {
     const { table, series, time, id, status, json } = this.#dialect
-    const ms = `${this.#now} + ${LIVE} + n`
+    const ms = `${this.#now} - 1 - n`
     await this.#run(`insert into ${table('jobs')} (id, run_at, visible_at, created, updated, status, timeout_ms, priority,
         max_retries, retries, queue, topic, payload, last_error, fingerprint)
       select ${id(ms)}, ${time(`${ms} + ${inMs}`)}, ${time(`${ms} + ${inMs}`)}, ${time(ms)}, ${time(ms)}, ${status(`'pending'`)},
