@@ -7,6 +7,7 @@ import { durable } from './src/durable/index.ts'
 import { peers } from './src/peers/index.ts'
 import { plans } from './src/plans/index.ts'
 import { reads } from './src/reads/index.ts'
+import { writeDocuments } from './src/recorded.ts'
 import { progress, say } from './src/report.ts'
 import { scale } from './src/scale/index.ts'
 import { soak } from './src/soak/index.ts'
@@ -35,7 +36,8 @@ Options:
   --only LIST           of peers and durable: contenders, such as oncue,graphile-worker,bare or oncue,dbos
   --shapes LIST         of peers: no-op (the default), 10ms, result, meta, keys, retries, queues, or all
   --processes LIST      of peers: how many worker processes; 1,2,4 when absent
-  --write-docs          of peers: writes the figures of bench/results/peers.json into the documents
+  --write-docs          of peers, scale, soak and durable: measures nothing, and writes the figures and
+                        plots of bench/results/NAME.json into the documents
   --json [FILE]         one JSON document, in the file or on stdout instead of tables
   --plot FILE           of scale and soak: writes a plot, as SVG
   --help                this text
@@ -70,6 +72,10 @@ async function main(): Promise<void> {
   const benchmark = BENCHMARKS[name]
   if (!benchmark) throw new Error(`There is no benchmark ${JSON.stringify(name)}. Try pnpm bench --help`)
   if (values.plot && !benchmark.hasPlot) throw new Error(`${name} has no plot. Leave out --plot`)
+  if (values['write-docs']) {
+    if (!benchmark.recorded) throw new Error(`${name} has no recorded run. Leave out --write-docs`)
+    return say(writeDocuments(benchmark.recorded))
+  }
   const sizes = list(values.jobs)?.map((text) => whole('--jobs', text))
   const report = await benchmark.run({
     jobs: sizes?.[0],
@@ -77,7 +83,6 @@ async function main(): Promise<void> {
     processes: list(values.processes)?.map((text) => whole('--processes', text)),
     only: list(values.only),
     shapes: list(values.shapes),
-    writeDocs: values['write-docs'],
     rounds: values.rounds === undefined ? undefined : whole('--rounds', values.rounds),
     database: oneOf('--database', values.database, ['postgres', 'sqlite']),
     minutes: positive('--minutes', values.minutes),

@@ -26,7 +26,7 @@ function statementsOf(prose: string): string[] {
 const ratiosIn = (text: string) => [...text.matchAll(RATIO)].map(([ratio]) => ratio.replace(' ', ''))
 
 const withoutSections = (prose: string) =>
-  prose.replaceAll(/<!-- bench:peers \w+ -->[\s\S]*?<!-- \/bench:peers -->/g, '')
+  prose.replaceAll(/<!-- bench:(\w+) \w+ -->[\s\S]*?<!-- \/bench:\1 -->/g, '')
 
 /** The statements that compare Oncue with another queue, outside of the sections that are written from a run. */
 function strayComparisons(prose: string): string[] {

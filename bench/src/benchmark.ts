@@ -1,3 +1,5 @@
+import type { Recorded } from './recorded.ts'
+
 export interface BenchmarkOptions {
   readonly jobs: number | undefined
   readonly rounds: number | undefined
@@ -12,8 +14,6 @@ export interface BenchmarkOptions {
   readonly only?: readonly string[] | undefined
   /** For `peers`: names of shapes of jobs, or `all`. */
   readonly shapes?: readonly string[] | undefined
-  /** For `peers`: write the figures of the recorded run into the documents, and measure nothing. */
-  readonly writeDocs?: boolean
   /** For `worker`: where to write a CPU profile, instead of a comparison. */
   readonly profile?: string | undefined
   /** For `soak`: how long each run takes, and how many jobs are enqueued per second. */
@@ -33,5 +33,7 @@ export interface Report {
 export interface Benchmark {
   readonly summary: string
   readonly hasPlot?: true
+  /** What --write-docs writes. */
+  readonly recorded?: Recorded
   run(options: BenchmarkOptions): Promise<Report>
 }

@@ -7,13 +7,15 @@ export interface BenchDatabase {
   readonly url: string
   readonly admin: pg.Client
   readonly version: string
+  /** Those that we set; null on a server of which we know none. */
+  readonly settings: Readonly<Record<string, string>> | null
   close(): Promise<void>
 }
 
 /** On the server of DATABASE_URL, or on one of our own with the default durability of Postgres. */
 export async function openPostgres(): Promise<BenchDatabase> {
   const given = givenPostgres()
-  return given ? onServer(given, async () => {}) : ownPostgres({})
+  return given ? onServer(given, null, async () => {}) : ownPostgres({})
 }
 
 /**
@@ -36,10 +38,14 @@ export function openOwnPostgres(): Promise<BenchDatabase> {
 
 async function ownPostgres(settings: Record<string, string>): Promise<BenchDatabase> {
   const server = await startPostgres({ settings })
-  return onServer(server.url, () => server.stop())
+  return onServer(server.url, settings, () => server.stop())
 }
 
-async function onServer(serverUrl: string, stop: () => Promise<void>): Promise<BenchDatabase> {
+async function onServer(
+  serverUrl: string,
+  settings: BenchDatabase['settings'],
+  stop: () => Promise<void>,
+): Promise<BenchDatabase> {
   const database = await createPostgresDatabase(serverUrl)
   const admin = new pg.Client(database.url)
   await admin.connect()
@@ -48,6 +54,7 @@ async function onServer(serverUrl: string, stop: () => Promise<void>): Promise<B
     url: database.url,
     admin,
     version: rows[0]?.version,
+    settings,
     async close() {
       await admin.end()
       await database.drop()

@@ -1,60 +1,49 @@
-import { cpus, loadavg } from 'node:os'
 import { createSqliteDatabase } from '@oncue/db/testing'
 import type { Benchmark, BenchmarkOptions } from '../benchmark.ts'
+import { type PostgresUsed, sqliteVersion, watched } from '../conditions.ts'
 import { install } from '../install.ts'
-import { median, quantile } from '../measure.ts'
-import { count, markdown, progress, table } from '../report.ts'
+import { recorded } from '../recorded.ts'
+import { count, progress } from '../report.ts'
 import { openPostgres } from '../server.ts'
 import type { Contender } from './contender.ts'
 import { DBOS_INSTALLATION } from './contenders/dbos.ts'
 import { CONTENDERS } from './contenders/index.ts'
-import { MANY_STEPS, type Measured } from './measurements.ts'
+import type { Measured } from './measurements.ts'
 import { measureInProcess } from './protocol.ts'
+import { type DurableData, type DurableRun, type Row, textOf } from './report.ts'
 
 const ROUNDS = 3
-/** For a run that repeats a thousand steps. */
-const RESUME_GOAL_MS = 20
-
-interface Row {
-  readonly name: string
-  readonly database: string
-  readonly version: string
-  readonly settings: string
-  readonly rounds: readonly Measured[]
-}
 
 export const durable: Benchmark = {
   summary: 'steps, resumes and signals of durable jobs, beside DBOS Transact',
+  recorded: recorded<DurableRun>('durable', {
+    sections: [{ document: 'bench/README.md', name: 'all', render: textOf }],
+    isWhole: ({ rounds, rows }) => rounds >= ROUNDS && rows.length === CONTENDERS.length,
+  }),
   async run(options) {
     const chosen = choose(options)
     if (chosen.some(({ name }) => name === 'dbos')) await install(DBOS_INSTALLATION)
-    const [load = 0] = loadavg()
-    const rows: Row[] = []
-    let postgres: string | undefined
-    for (const database of ['postgres', 'sqlite'] as const) {
-      const own = chosen.filter((contender) => contender.database === database)
-      if (own.length === 0) continue
-      const opened = database === 'postgres' ? await openPostgres() : await ownSqlite()
-      if (database === 'postgres') postgres = opened.version
-      try {
-        rows.push(...(await measureAll(own, opened.url, options.rounds ?? ROUNDS)))
-      } finally {
-        await opened.close()
-      }
-    }
-    const data = {
-      when: new Date().toISOString(),
-      machine: { cpu: cpus()[0]?.model ?? '', cores: cpus().length, loadAtStart: Number(load.toFixed(1)) },
-      node: process.version,
-      postgres,
-      rows,
-    }
-    const head = ['', ...rows.map(({ name, database }) => `${name}, ${database}`)]
-    const lines = linesOf(rows)
-    const where = `${data.machine.cores} cores, load ${data.machine.loadAtStart} at the start`
-    const text = `${table(head, lines)}\n${where}\n\n${markdown(head, lines)}`
-    return { data, text }
+    const data = await watched(() => measureBoth(chosen, options.rounds ?? ROUNDS))
+    return { data, text: `${textOf(data)}\n` }
   },
+}
+
+async function measureBoth(chosen: readonly Contender[], rounds: number): Promise<DurableData> {
+  const rows: Row[] = []
+  let postgres: PostgresUsed | undefined
+  for (const database of ['postgres', 'sqlite'] as const) {
+    const own = chosen.filter((contender) => contender.database === database)
+    if (own.length === 0) continue
+    const { url, used, close } = database === 'postgres' ? await onServer() : await inFile()
+    postgres ??= used
+    try {
+      rows.push(...(await measureAll(own, url, rounds)))
+    } finally {
+      await close()
+    }
+  }
+  const isInFile = chosen.some(({ database }) => database === 'sqlite')
+  return { postgres, sqlite: isInFile ? sqliteVersion() : undefined, rounds, rows }
 }
 
 function choose({ only, database }: BenchmarkOptions): Contender[] {
@@ -66,9 +55,14 @@ function choose({ only, database }: BenchmarkOptions): Contender[] {
   throw new Error(`No contender is left. There are ${names}`)
 }
 
-async function ownSqlite() {
+async function onServer() {
+  const { url, version, settings, close } = await openPostgres()
+  return { url, used: { version, settings }, close }
+}
+
+async function inFile() {
   const { url, drop } = await createSqliteDatabase()
-  return { url, version: undefined, close: drop }
+  return { url, used: undefined, close: drop }
 }
 
 /** Rounds alternate, so that a busy minute of the machine meets all contenders. */
@@ -88,26 +82,4 @@ async function measureAll(contenders: readonly Contender[], url: string, rounds:
     const { name, database, version, settings } = contender
     return { name, database, version, settings, rounds: measured.get(contender) ?? [] }
   })
-}
-
-function linesOf(rows: readonly Row[]): string[][] {
-  const steps = count(MANY_STEPS)
-  const line = (title: string, cell: (rounds: readonly Measured[]) => string) => [
-    title,
-    ...rows.map(({ rounds }) => cell(rounds)),
-  ]
-  const times = (title: string, of: (measured: Measured) => readonly number[], share: number) =>
-    line(title, (rounds) => quantile(rounds.flatMap(of), share).toFixed(1))
-  return [
-    line('steps per second, 50 workflows at once', (rounds) =>
-      count(median(rounds.map(({ stepsPerSecond }) => stepsPerSecond))),
-    ),
-    times('start to first step, p50 ms', (one) => one.firstStep, 0.5),
-    times('step to step, from step 1, p50 ms', (one) => one.early, 0.5),
-    times('… p99', (one) => one.early, 0.99),
-    times(`step to step, from step ${steps}, p50 ms`, (one) => one.late, 0.5),
-    times('… p99', (one) => one.late, 0.99),
-    times(`resume after ${steps} steps, ms (goal: ${RESUME_GOAL_MS})`, (one) => one.resume, 0.5),
-    times('signal to next step, p50 ms', (one) => one.signal, 0.5),
-  ]
 }

@@ -1,14 +1,14 @@
-import { cpus, totalmem } from 'node:os'
 import type { Benchmark, BenchmarkOptions } from '../benchmark.ts'
+import { conditions } from '../conditions.ts'
+import { recorded } from '../recorded.ts'
 import { count, progress } from '../report.ts'
 import { type Cell, measureCell, type Sample } from './cell.ts'
 import { type Contender, type DatabaseName, idOf } from './contender.ts'
 import { CONTENDERS } from './contenders/index.ts'
-import { writeDocuments } from './docs.ts'
 import { type Host, postgresHost, SERVER_SETTINGS, sqliteHost } from './host.ts'
 import { installPeers, PEERS } from './install.ts'
 import { chooseContenders, chooseShapes, planCells, rotate } from './plan.ts'
-import { renderAll } from './render.ts'
+import { renderAll, renderSummary } from './render.ts'
 import { processesText } from './shapes.ts'
 import { type PeersRun, summarise } from './summary.ts'
 
@@ -18,8 +18,14 @@ const ROUNDS = 3
 
 export const peers: Benchmark = {
   summary: 'Oncue beside graphile-worker, pg-boss, BullMQ and plainjob, each at its best settings',
+  recorded: recorded<PeersRun>('peers', {
+    sections: [
+      { document: 'README.md', name: 'summary', render: renderSummary },
+      { document: 'bench/README.md', name: 'all', render: renderAll },
+    ],
+    isWhole: ({ rounds, rows }) => rounds >= ROUNDS && rows.every(({ size }) => size >= Math.min(...SIZES)),
+  }),
   async run(options) {
-    if (options.writeDocs) return { data: null, text: writeDocuments() }
     const contenders = chooseContenders(CONTENDERS, options.only, options.database)
     if (contenders.some(({ version }) => Object.values<string>(PEERS).includes(version))) await installPeers()
     const run = await measureAll(contenders, options)
@@ -54,13 +60,7 @@ async function measureAll(
   const walCells = planCells(chooseShapes(shapes), sizes.slice(0, 1), processes.slice(0, 1))
   samples.push(...(await measureWal(contenders, walCells, failures)))
   return {
-    when: new Date().toISOString(),
-    machine: {
-      cpu: cpus()[0]?.model ?? '',
-      cores: cpus().length,
-      memoryGb: Math.round(totalmem() / 2 ** 30),
-    },
-    node: process.version,
+    ...conditions(),
     postgres: version === undefined ? null : { version, settings: SERVER_SETTINGS },
     rounds,
     contenders: contenders.map((contender) => {

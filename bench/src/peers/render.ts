@@ -1,4 +1,4 @@
-import { count, percent } from '../report.ts'
+import { count, markdown, percent } from '../report.ts'
 import type { Cell, Sample } from './cell.ts'
 import type { DatabaseName } from './contender.ts'
 import { jobsOf, processesText, SHAPES, type ShapeName } from './shapes.ts'
@@ -190,12 +190,3 @@ function both(
 }
 
 const distinct = <T>(values: readonly T[]): T[] => [...new Set(values)]
-
-/** The first column is text, the others are right-aligned. Padded, so that a change is a small diff. */
-function markdown(head: readonly string[], rows: readonly (readonly string[])[]): string {
-  const widths = head.map((title, i) => Math.max(3, title.length, ...rows.map((row) => row[i]?.length ?? 0)))
-  const line = (cells: readonly string[]) =>
-    `| ${widths.map((width, i) => (i === 0 ? (cells[i] ?? '').padEnd(width) : (cells[i] ?? '').padStart(width))).join(' | ')} |`
-  const rule = `| ${widths.map((width, i) => (i === 0 ? '-'.repeat(width) : `${'-'.repeat(width - 1)}:`)).join(' | ')} |`
-  return [line(head), rule, ...rows.map(line)].join('\n')
-}

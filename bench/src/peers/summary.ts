@@ -1,3 +1,4 @@
+import type { Conditions } from '../conditions.ts'
 import { median } from '../measure.ts'
 import type { Cell, Sample } from './cell.ts'
 import type { DatabaseName } from './contender.ts'
@@ -24,10 +25,7 @@ export interface Row extends Cell, Readonly<Record<Metric, Spread | null>> {
 }
 
 /** What --json writes, and the documents are written from. */
-export interface PeersRun {
-  readonly when: string
-  readonly machine: { readonly cpu: string; readonly cores: number; readonly memoryGb: number }
-  readonly node: string
+export interface PeersRun extends Conditions {
   readonly postgres: { readonly version: string; readonly settings: Readonly<Record<string, string>> } | null
   readonly rounds: number
   readonly contenders: readonly {

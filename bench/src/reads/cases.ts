@@ -7,8 +7,9 @@ export interface Case {
   run(store: Store): Promise<unknown>
 }
 
-const LIST_MS = 50
-const STATS_MS = 100
+/** Milliseconds at ten million finished jobs. */
+export const LIST_MS = 50
+export const STATS_MS = 100
 const DAY_MS = 86_400_000
 
 const AGENT = { agent_id: 'agent-17' }

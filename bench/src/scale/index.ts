@@ -2,15 +2,17 @@ import { openStore } from '@oncue/db'
 import { createSqliteDatabase } from '@oncue/db/testing'
 import Database from 'better-sqlite3'
 import type { Benchmark } from '../benchmark.ts'
+import { type PostgresUsed, sqliteVersion, watched } from '../conditions.ts'
 import { type DatabaseName, type Run, withoutIndexes } from '../fill.ts'
 import { Fixture as ReadsFixture } from '../reads/fixture.ts'
+import { recorded } from '../recorded.ts'
 import { count, progress } from '../report.ts'
 import { openCountingPostgres } from '../server.ts'
 import { casesOf, sizesOf } from './cases.ts'
 import { Fixture } from './fixture.ts'
 import { countPages, type PageCounter } from './pages.ts'
 import { BATCH, probeClaims, probeReads, type Sample } from './probe.ts'
-import { plotOf, type Result, resultOf, textOf } from './report.ts'
+import { plotOf, type Result, resultOf, type ScaleRun, textOf } from './report.ts'
 
 const CHUNK = 500_000
 const ROUNDS = 11
@@ -19,27 +21,21 @@ export const scale: Benchmark = {
   summary:
     'claim, settle, list, stats and failures beside 10³ to --jobs finished jobs (10⁷ for what is promised)',
   hasPlot: true,
+  recorded: recorded<ScaleRun>('scale', {
+    sections: [{ document: 'bench/README.md', name: 'all', render: textOf }],
+    plot: { alt: 'Pages and milliseconds of each call, by the number of finished jobs', render: plotOf },
+    isWhole: ({ jobs, rounds }) => jobs >= 1_000_000 && rounds >= ROUNDS,
+  }),
   async run({ jobs = 1_000_000, rounds = ROUNDS, database }) {
-    const postgres = database === 'sqlite' ? undefined : await onPostgres(jobs, rounds)
-    const sqlite = database === 'postgres' ? undefined : await onSqlite(jobs, rounds)
-    const results = [...(postgres?.results ?? []), ...(sqlite?.results ?? [])]
-    return {
-      data: {
-        versions: { postgres: postgres?.version, sqlite: sqlite?.version },
-        jobs,
-        rounds,
-        batch: BATCH,
-        results,
-      },
-      text: textOf(results),
-      plot: plotOf(results),
-    }
+    const data = await watched(async () => {
+      const onServer = database === 'sqlite' ? undefined : await onPostgres(jobs, rounds)
+      const inFile = database === 'postgres' ? [] : await onSqlite(jobs, rounds)
+      const results = [...(onServer?.results ?? []), ...inFile]
+      const sqlite = database === 'postgres' ? undefined : sqliteVersion()
+      return { postgres: onServer?.postgres, sqlite, jobs, rounds, batch: BATCH, results }
+    })
+    return { data, text: `${textOf(data)}\n`, plot: plotOf(data) }
   },
-}
-
-interface Measured {
-  readonly version: string
-  readonly results: readonly Result[]
 }
 
 /** What differs between the databases. */
@@ -54,8 +50,11 @@ interface Place {
   vacuum(): Promise<void>
 }
 
-async function onPostgres(jobs: number, rounds: number): Promise<Measured> {
-  const { admin, url, version, close } = await openCountingPostgres()
+async function onPostgres(
+  jobs: number,
+  rounds: number,
+): Promise<{ postgres: PostgresUsed; results: Result[] }> {
+  const { admin, url, version, settings, close } = await openCountingPostgres()
   try {
     const results = await measureAt(
       {
@@ -71,19 +70,19 @@ async function onPostgres(jobs: number, rounds: number): Promise<Measured> {
       jobs,
       rounds,
     )
-    return { version, results }
+    return { postgres: { version, settings }, results }
   } finally {
     await close()
   }
 }
 
-async function onSqlite(jobs: number, rounds: number): Promise<Measured> {
+async function onSqlite(jobs: number, rounds: number): Promise<Result[]> {
   const { url, drop } = await createSqliteDatabase()
   const db = new Database(url.slice('file:'.length))
   // For filling only: the store's own connection writes with synchronous=FULL.
   db.pragma('synchronous = OFF')
   try {
-    const results = await measureAt(
+    return await measureAt(
       {
         database: 'sqlite',
         url,
@@ -95,8 +94,6 @@ async function onSqlite(jobs: number, rounds: number): Promise<Measured> {
       jobs,
       rounds,
     )
-    const version = db.prepare('SELECT sqlite_version()').pluck().get() as string
-    return { version, results }
   } finally {
     db.close()
     await drop()
@@ -135,5 +132,8 @@ async function measureAt(place: Place, jobs: number, rounds: number): Promise<Re
 }
 
 async function addFinished(history: ReadsFixture, from: number, to: number): Promise<void> {
-  for (let at = from; at < to; at += CHUNK) await history.finished(at, Math.min(to, at + CHUNK))
+  for (let at = from; at < to; at += CHUNK) {
+    progress(`scale: ${count(at)} of ${count(to)} finished jobs are there`)
+    await history.finished(at, Math.min(to, at + CHUNK))
+  }
 }

@@ -1,7 +1,9 @@
+import { conditionsOf, type DatabasesUsed, type Watched } from '../conditions.ts'
 import type { DatabaseName } from '../fill.ts'
 import { median } from '../measure.ts'
 import { type Chart, type Point, power, type Tone, toSvg } from '../plot.ts'
-import { count, markdown } from '../report.ts'
+import { LIST_MS, STATS_MS } from '../reads/cases.ts'
+import { count, isMet, markdown } from '../report.ts'
 import { ALONE, TOGETHER } from './cases.ts'
 import { BATCH, OPERATIONS, type Operation, type Sample } from './probe.ts'
 
@@ -29,21 +31,35 @@ export function resultOf(where: Where, { operation, ms, pages }: Sample): Result
   }
 }
 
+/** What --json writes, and the documents are written from. */
+export type ScaleRun = Watched & ScaleData
+
+export interface ScaleData extends DatabasesUsed {
+  readonly jobs: number
+  readonly rounds: number
+  /** How many jobs a claim takes and a settle ends. */
+  readonly batch: number
+  readonly results: readonly Result[]
+}
+
 const TITLES: Record<DatabaseName, string> = { postgres: 'Postgres', sqlite: 'SQLite' }
 const titleOf = (operation: Operation) =>
   operation === 'claim' || operation === 'settle' ? `${operation} ${BATCH}` : operation
 
 /** One table for each database and operation: a row for each case, a column for each number of finished jobs. */
-export function textOf(results: readonly Result[]): string {
-  return databasesOf(results)
-    .flatMap((database) =>
-      OPERATIONS.map((operation) => {
+export function textOf(run: ScaleRun): string {
+  const { results, rounds } = run
+  const rest = `medians of ${rounds} ${rounds === 1 ? 'round' : 'rounds'}`
+  return [
+    conditionsOf(run, run, rest),
+    ...databasesOf(results).flatMap((database) =>
+      OPERATIONS.flatMap((operation) => {
         const own = results.filter((r) => r.database === database && r.operation === operation)
         const what = database === 'postgres' ? 'pages · median (worst) ms' : 'median (worst) ms'
-        return `${TITLES[database]}, ${titleOf(operation)}: ${what}\n\n${tableOf(own)}`
+        return [`**${TITLES[database]}, ${titleOf(operation)}**: ${what}`, tableOf(own)]
       }),
-    )
-    .join('\n')
+    ),
+  ].join('\n\n')
 }
 
 function tableOf(results: readonly Result[]): string {
@@ -54,8 +70,35 @@ function tableOf(results: readonly Result[]): string {
       const found = line.find(({ finished }) => finished === size)
       return found ? cellOf(found) : ''
     }),
+    ...verdictOf(line),
   ])
-  return markdown(['beside', ...sizes.map((size) => `${count(size)} finished`)], rows)
+  return markdown(['beside', ...sizes.map((size) => `${count(size)} finished`), 'goal', 'met'], rows)
+}
+
+/** How many times the pages a claim or a settle may touch beside the most finished jobs: trees have more levels. */
+const GROWTH = 2
+
+/** Of a row: its goal, and whether the call met it beside the most finished jobs. */
+function verdictOf(line: readonly Result[]): [goal: string, met: string] {
+  const [first, last] = [line[0], line.at(-1)]
+  if (!first || !last) return ['', '']
+  switch (first.operation) {
+    case 'claim':
+    case 'settle': {
+      const [unit, cost] =
+        first.pages === null
+          ? (['time', ({ ms }: Result) => ms.median] as const)
+          : (['pages', ({ pages }: Result) => pages ?? Number.NaN] as const)
+      const growth = cost(last) / cost(first)
+      return [`${unit} ≤ ${GROWTH} × the first`, `${isMet(growth <= GROWTH)}, ${growth.toFixed(1)} ×`]
+    }
+    case 'list':
+      return [`< ${LIST_MS} ms`, isMet(last.ms.median < LIST_MS)]
+    case 'stats':
+      return [`< ${STATS_MS} ms`, isMet(last.ms.median < STATS_MS)]
+    default:
+      return ['–', '']
+  }
 }
 
 /** The results of each case and probe, by the number of finished jobs. */
@@ -75,7 +118,7 @@ function cellOf({ pages, ms }: Result): string {
   return pages === null ? time : `${count(pages)} · ${time}`
 }
 
-export function plotOf(results: readonly Result[]): string {
+export function plotOf({ results }: Pick<ScaleData, 'results'>): string {
   const charts = databasesOf(results).flatMap((database) => {
     const own = results.filter((result) => result.database === database)
     const charted = (unit: string, of: (result: Result) => number) =>

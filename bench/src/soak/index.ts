@@ -1,20 +1,28 @@
 import type { Benchmark } from '../benchmark.ts'
-import { dataOf, plotOf, textOf } from './report.ts'
+import { watched } from '../conditions.ts'
+import { recorded } from '../recorded.ts'
+import { dataOf, plotOf, type SoakRun, textOf } from './report.ts'
 import { soak as run } from './run.ts'
-import type { Run } from './verdict.ts'
 
-const CASES = [
-  { name: 'no other transaction', holdsXmin: false },
-  { name: 'a transaction holds xmin', holdsXmin: true },
-]
+const MINUTES = 10
+const RATE = 800
 
 export const soak: Benchmark = {
   summary: 'a steady load for --minutes, with and without a transaction that holds xmin (Postgres)',
   hasPlot: true,
-  async run({ minutes = 10, rate = 800 }) {
+  recorded: recorded<SoakRun>('soak', {
+    sections: [{ document: 'bench/README.md', name: 'all', render: textOf }],
+    plot: { alt: 'Jobs per second, pick-up times and sizes over the minutes of the run', render: plotOf },
+    isWhole: ({ minutes }) => minutes >= MINUTES,
+  }),
+  async run({ minutes = MINUTES, rate = RATE }) {
     const load = { minutes, rate }
-    const runs: Run[] = []
-    for (const { name, holdsXmin } of CASES) runs.push(await run(name, holdsXmin, load))
-    return { data: dataOf(load, runs), text: textOf(load, runs), plot: plotOf(load, runs) }
+    const data = await watched(async () =>
+      dataOf(load, [
+        await run('no other transaction', false, load),
+        await run('a transaction holds xmin', true, load),
+      ]),
+    )
+    return { data, text: `${textOf(data)}\n`, plot: plotOf(data) }
   },
 }

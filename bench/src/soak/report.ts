@@ -1,7 +1,36 @@
+import { conditionsOf, type PostgresUsed, type Watched } from '../conditions.ts'
 import { type Chart, type Point, type Tone, toSvg } from '../plot.ts'
-import { count, markdown, percent } from '../report.ts'
+import { count, isMet, markdown, percent } from '../report.ts'
 import type { Load } from './run.ts'
-import { type Measure, type Run, ratesOf, type Sample, TOLERANCE, verdictOf } from './verdict.ts'
+import {
+  type Measure,
+  type Rates,
+  type Run,
+  ratesOf,
+  type Sample,
+  type Sizes,
+  TOLERANCE,
+  verdictOf,
+} from './verdict.ts'
+
+/** What --json writes, and the documents are written from. */
+export type SoakRun = Watched & SoakData
+
+/** Rates in place of hundreds of thousands of times. */
+export interface SoakData extends Load {
+  readonly postgres: PostgresUsed
+  readonly tolerance: number
+  readonly runs: readonly (Pick<Run, 'name' | 'enqueued' | 'settled'> & {
+    readonly whole: Rates
+    readonly verdict: ReturnType<typeof verdictOf>
+    /** Of a tenth of the run each. */
+    readonly overTime: readonly Moment[]
+    readonly samples: readonly Moment[]
+  })[]
+}
+
+/** At its end, and since the one before it. */
+type Moment = Rates & Sizes & { readonly atMs: number }
 
 /** How many rows the table over time has. */
 const ROWS = 10
@@ -13,7 +42,7 @@ const MEASURES: readonly { readonly measure: Measure; readonly title: string }[]
   { measure: 'p99', title: 'pick-up p99, ms' },
 ]
 
-const SIZES: readonly { readonly title: string; readonly of: (sample: Sample) => number }[] = [
+const SIZES: readonly { readonly title: string; readonly of: (at: Moment) => number }[] = [
   { title: 'jobs table, MB', of: ({ jobsTable }) => jobsTable / MB },
   { title: 'jobs indexes, MB', of: ({ jobsIndexes }) => jobsIndexes / MB },
   { title: 'dead rows of jobs', of: ({ deadRows }) => deadRows },
@@ -21,80 +50,63 @@ const SIZES: readonly { readonly title: string; readonly of: (sample: Sample) =>
   { title: 'history indexes, MB', of: ({ historyIndexes }) => historyIndexes / MB },
 ]
 
-export function textOf({ minutes, rate }: Load, runs: readonly Run[]): string {
-  const [first] = runs
+export function textOf(run: SoakRun): string {
+  const { minutes, rate, runs, postgres } = run
+  const rest = `${count(rate)} jobs/s for ${minutes} min, one worker process`
   return [
-    `Postgres ${first?.version ?? ''}, ${count(rate)} jobs/s for ${minutes} min, one worker process\n`,
-    verdictTable(runs),
-    ...runs.flatMap((run) => [`${run.name}, over time\n`, timeTable(run)]),
-  ].join('\n')
+    conditionsOf(run, { postgres }, rest),
+    verdictTable(run),
+    ...runs.flatMap(({ name, overTime }) => [`Over time, ${name}:`, timeTable(overTime)]),
+  ].join('\n\n')
 }
 
-function verdictTable(runs: readonly Run[]): string {
-  const rows = runs.flatMap((run) => {
-    const verdict = verdictOf(run.samples)
-    return [
-      ...MEASURES.map(({ measure, title }) => {
-        const { first, last, isWithin } = verdict[measure]
-        return [
-          run.name,
-          title,
-          number(ratesOf(run.samples)[measure]),
-          number(first),
-          number(last),
-          percent(last / first),
-          isWithin ? 'yes' : 'NO',
-        ]
-      }),
-      [
-        run.name,
-        'jobs settled',
-        count(run.settled),
-        '',
-        '',
-        '',
-        run.settled === run.enqueued ? 'all' : `NO: of ${count(run.enqueued)}`,
-      ],
-    ]
-  })
-  const head = [
-    '',
-    'measured',
-    'whole run',
-    'first fifth',
-    'last fifth',
-    'of the first',
-    `within ${percent(TOLERANCE)}`,
-  ]
-  return markdown(head, rows)
+function verdictTable({ runs, tolerance }: SoakData): string {
+  const rows = runs.flatMap(({ name, verdict, whole, settled, enqueued }) => [
+    ...MEASURES.map(({ measure, title }) => {
+      const { first, last, isWithin } = verdict[measure]
+      const values = [whole[measure], first, last].map(number)
+      return [
+        `${name}: ${title}`,
+        ...values,
+        percent(last / first),
+        goalOf(measure, tolerance),
+        isMet(isWithin),
+      ]
+    }),
+    [
+      `${name}: jobs settled`,
+      count(settled),
+      '',
+      '',
+      '',
+      `all ${count(enqueued)}`,
+      isMet(settled === enqueued),
+    ],
+  ])
+  return markdown(['', 'whole run', 'first fifth', 'last fifth', 'of the first', 'goal', 'met'], rows)
 }
 
-function timeTable({ samples }: Run): string {
-  const step = Math.max(1, Math.ceil(samples.length / ROWS))
-  const rows = []
-  for (let at = 0; at < samples.length; at += step) {
-    const part = samples.slice(at, at + step)
-    const rates = ratesOf(part)
-    const last = part.at(-1)
-    if (!last) continue
-    rows.push([
-      minutesOf(last).toFixed(2),
-      ...MEASURES.map(({ measure }) => number(rates[measure])),
-      ...SIZES.map(({ of }) => number(of(last))),
-    ])
-  }
+const goalOf = (measure: Measure, tolerance: number) =>
+  measure === 'jobsPerSecond' ? `≥ ${percent(1 - tolerance)}` : `≤ ${percent(1 + tolerance)}`
+
+function timeTable(moments: readonly Moment[]): string {
+  const rows = moments.map((at) => [
+    minutesOf(at).toFixed(2),
+    ...MEASURES.map(({ measure }) => number(at[measure])),
+    ...SIZES.map(({ of }) => number(of(at))),
+  ])
   return markdown(['min', ...MEASURES.map(({ title }) => title), ...SIZES.map(({ title }) => title)], rows)
 }
 
-export function plotOf({ minutes, rate }: Load, runs: readonly Run[]): string {
+export function plotOf({ minutes, rate, runs }: SoakData): string {
   const tones: readonly Tone[] = ['first', 'second']
   const tone = (n: number) => tones[n] ?? 'quiet'
-  const chartOf = (title: string, of: (sample: Sample) => number): Chart => ({
+  const chartOf = (title: string, of: (at: Moment) => number): Chart => ({
     title,
     series: runs.map(({ name, samples }, n) => ({
       name,
       tone: tone(n),
-      points: samples.map((sample): Point => [minutesOf(sample), of(sample)]),
+      points: samples.map((at): Point => [minutesOf(at), of(at)]),
     })),
   })
   return toSvg({
@@ -103,30 +115,40 @@ export function plotOf({ minutes, rate }: Load, runs: readonly Run[]): string {
     y: { isLog: false },
     columns: 3,
     charts: [
-      ...MEASURES.map(({ measure, title }) => chartOf(title, (sample) => ratesOf([sample])[measure])),
+      ...MEASURES.map(({ measure, title }) => chartOf(title, (at) => at[measure])),
       ...SIZES.map(({ title, of }) => chartOf(title, of)),
     ],
     legend: runs.map(({ name }, n) => ({ tone: tone(n), text: name })),
   })
 }
 
-/** For --json: samples with their rates in place of hundreds of thousands of times. */
-export function dataOf(load: Load, runs: readonly Run[]): unknown {
+export function dataOf(load: Load, runs: readonly [Run, ...Run[]]): SoakData {
   return {
     ...load,
+    postgres: runs[0].postgres,
     tolerance: TOLERANCE,
-    runs: runs.map(({ samples, ...run }) => ({
-      ...run,
+    runs: runs.map(({ name, enqueued, settled, samples }) => ({
+      ...{ name, enqueued, settled },
       whole: ratesOf(samples),
       verdict: verdictOf(samples),
-      samples: samples.map(({ pickUps, ...sample }) => ({
-        ...sample,
-        ...ratesOf([{ pickUps, seconds: sample.seconds }]),
-      })),
+      overTime: partsOf(samples, Math.max(1, Math.ceil(samples.length / ROWS))).flatMap(momentOf),
+      samples: samples.flatMap((sample) => momentOf([sample])),
     })),
   }
 }
 
-const minutesOf = ({ atMs }: Sample) => atMs / 60_000
+const partsOf = (samples: readonly Sample[], length: number) =>
+  Array.from({ length: Math.ceil(samples.length / length) }, (_, n) =>
+    samples.slice(n * length, (n + 1) * length),
+  )
+
+function momentOf(samples: readonly Sample[]): Moment[] {
+  const last = samples.at(-1)
+  if (!last) return []
+  const { pickUps, seconds, ...sizes } = last
+  return [{ ...sizes, ...ratesOf(samples) }]
+}
+
+const minutesOf = ({ atMs }: Moment) => atMs / 60_000
 
 const number = (value: number) => (value < 100 ? value.toFixed(1) : count(value))

@@ -44,7 +44,8 @@ export async function soak(name: string, holdsXmin: boolean, load: Load): Promis
     ending.abort()
     const enqueued = await producing
     const settled = await drained(database, enqueued)
-    return { name, version: database.version, samples, enqueued, settled }
+    const { version, settings } = database
+    return { name, postgres: { version, settings }, samples, enqueued, settled }
   } finally {
     ending.abort()
     await stop(worker)

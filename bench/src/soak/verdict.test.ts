@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { dataOf, plotOf, textOf } from './report.ts'
+import { dataOf, plotOf, type SoakData, type SoakRun, textOf } from './report.ts'
 import { type Run, ratesOf, type Sample, verdictOf } from './verdict.ts'
 
 const LOAD = { minutes: 1, rate: 100 }
@@ -98,10 +98,10 @@ describe('the verdict', () => {
 })
 
 describe('the report', () => {
-  const runs: Run[] = [
+  const runs: [Run, Run] = [
     {
       name: 'alone',
-      version: '18',
+      postgres: { version: '18.4', settings: {} },
       samples: samplesOf(
         () => 100,
         () => 10,
@@ -111,7 +111,7 @@ describe('the report', () => {
     },
     {
       name: 'held',
-      version: '18',
+      postgres: { version: '18.4', settings: {} },
       samples: samplesOf(
         () => 100,
         (n) => 10 + n,
@@ -121,20 +121,38 @@ describe('the report', () => {
     },
   ]
 
+  const run: SoakRun = {
+    when: '2026-11-18T00:00:00.000Z',
+    machine: { cpu: 'some CPU', cores: 2, memoryGb: 8 },
+    node: 'v24.0.0',
+    minutesTaken: 3,
+    load: { atStart: 0.1, median: 1.4, most: 2 },
+    // As it is read from the file.
+    ...(JSON.parse(JSON.stringify(dataOf(LOAD, runs))) as SoakData),
+  }
+  const lines = textOf(run).replaceAll(/ +/g, ' ').split('\n')
+
+  test('begins with the conditions', () => {
+    expect(lines[0]).toContain('Postgres 18.4 with its default settings, Node v24.0.0, 2 cores')
+    expect(lines[0]).toContain(
+      '100 jobs/s for 1 min, one worker process. It took 3 min. Load average: 0.1 at the start',
+    )
+  })
+
   test('says of each run whether it stayed within 20%, and whether jobs are missing', () => {
-    const text = textOf(LOAD, runs)
-    expect(text).toContain('| alone | pick-up p99, ms | 10.0 | 10.0 | 10.0 | 100% | yes |')
-    expect(text).toContain('| held | pick-up p99, ms | 19.0 | 11.0 | 19.0 | 173% | NO |')
-    expect(text).toContain('| alone | jobs settled | 1,000 |  |  |  | all |')
-    expect(text).toContain('| held | jobs settled | 999 |  |  |  | NO: of 1,000 |')
+    expect(lines).toContain('| alone: pick-up p99, ms | 10.0 | 10.0 | 10.0 | 100% | ≤ 120% | yes |')
+    expect(lines).toContain('| alone: jobs/s | 100 | 100 | 100 | 100% | ≥ 80% | yes |')
+    expect(lines).toContain('| held: pick-up p99, ms | 19.0 | 11.0 | 19.0 | 173% | ≤ 120% | NO |')
+    expect(lines).toContain('| alone: jobs settled | 1,000 | | | | all 1,000 | yes |')
+    expect(lines).toContain('| held: jobs settled | 999 | | | | all 1,000 | NO |')
   })
 
   test('has sizes over time', () => {
-    expect(textOf(LOAD, runs)).toContain('| 0.17 | 100 | 10.0 | 10.0 | 10.0 | 0.5 | 1,234 | 200 | 0.0 |')
+    expect(lines).toContain('| 0.17 | 100 | 10.0 | 10.0 | 10.0 | 0.5 | 1,234 | 200 | 0.0 |')
   })
 
   test('has a chart for each measure, with a line for each run', () => {
-    const svg = plotOf(LOAD, runs)
+    const svg = plotOf(run)
     expect([...svg.matchAll(/class="name"/g)]).toHaveLength(8)
     expect([...svg.matchAll(/<title>held<\/title>/g)]).toHaveLength(8)
   })

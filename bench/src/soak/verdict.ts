@@ -1,3 +1,4 @@
+import type { PostgresUsed } from '../conditions.ts'
 import { quantile } from '../measure.ts'
 
 /** In bytes; dead rows of the live table as Postgres estimates them. */
@@ -20,7 +21,7 @@ export interface Sample extends Sizes {
 
 export interface Run {
   readonly name: string
-  readonly version: string
+  readonly postgres: PostgresUsed
   readonly samples: readonly Sample[]
   readonly enqueued: number
   /** How many of them were in history at the end. */

@@ -2,6 +2,7 @@ import { defineJobs, defineWorkers, job } from '@oncue/core'
 import { createQueue, openStore } from '@oncue/db'
 import { silentLogger, startWorker } from '@oncue/worker'
 import { z } from 'zod'
+import packageJson from '../../../../packages/db/package.json' with { type: 'json' }
 import type { Contender, DatabaseName } from '../contender.ts'
 
 const jobs = defineJobs({
@@ -16,7 +17,7 @@ export const POOL_SIZE = 20
 export const oncue = (database: DatabaseName): Contender => ({
   name: 'oncue',
   database,
-  version: 'this tree',
+  version: packageJson.version,
   settings:
     database === 'postgres'
       ? `concurrency 100, ${POOL_SIZE} connections, all else default`
