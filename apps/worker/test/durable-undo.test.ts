@@ -287,6 +287,38 @@ describeBoth('a job with undos', (bench) => {
     expect(effects).toEqual(['charge', 'unbook', 'unbook', 'unbook', 'refund'])
   })
 
+  it('tells why each attempt of an undo failed, as soon as it is to be repeated', async () => {
+    fresh()
+    let failures = 2
+    const life = await Life.on(bench, async (_job, { undo }) => {
+      const undoing = () => {
+        did('refund')
+        failures -= 1
+        if (failures >= 0) throw Object.assign(new TypeError(`no route ${failures}`), { code: 'ENOROUTE' })
+      }
+      await undo('refund', undoing, { retry: { max: 2, strategy: 'fixed', baseDelay: HOUR } })
+      throw new PermanentError('no')
+    })
+    await life.begin()
+    const told = ({ events }: JobDetails) =>
+      events.flatMap(({ type, data }) => (type === 'undo_failed' ? [data] : []))
+    const attempt = (n: number) => ({
+      name: 'refund',
+      attempt: n,
+      error: { class: 'TypeError', message: `no route ${2 - n}`, code: 'ENOROUTE' },
+    })
+    const waiting = await life.goOn()
+    expect(told(waiting)).toEqual([attempt(1)])
+    expect(waiting.lastError).toMatchObject({ message: 'no' })
+    expect(told(await life.goOn(HOUR))).toEqual([attempt(1), attempt(2)])
+    const done = await life.goOn(HOUR)
+    expect(told(done)).toEqual([attempt(1), attempt(2)])
+    expect(done).toMatchObject({ status: 'failed', lastError: { message: 'no' } })
+    const story = await life.store.timeline(life.id)
+    const entries = story?.entries.filter(({ kind, name }) => kind === 'event' && name === 'undo_failed')
+    expect(entries?.map(({ data }) => data)).toEqual([attempt(1), attempt(2)])
+  })
+
   it('repeats a failed undo ten times unless it says otherwise', async () => {
     fresh()
     const life = await Life.on(bench, async (_job, { undo }) => {

@@ -56,6 +56,7 @@ interface EventData {
   readonly result?: unknown
   readonly value?: unknown
   readonly from?: string | null
+  readonly attempt?: number
 }
 
 const MAX_WIDTH = 160
@@ -78,12 +79,19 @@ function sentenceOf({ type, data, created }: JobEvent): string {
   if (type === 'replaced') return known.jobId ? `replaced by ${known.jobId}` : 'replaced'
   if (type === 'step_finished' && known.name) return `step ${known.name} finished`
   if (type === 'undone' && known.name) return `undo ${known.name} has run`
+  if (type === 'undo_failed' && known.name) return undoFailed(known)
   if (type === 'undoing') return `undoing, then ${known.status ?? 'failed'}`
   const told = known.name === undefined ? undefined : AGENTS[type]
   if (told) return told(known.name ?? '', known)
   if (type === 'log' && known.message !== undefined)
     return [`${known.level ?? 'info'}: ${known.message}`, jsonOf(known.fields)].filter(Boolean).join(' ')
   return [type, jsonOf(data)].filter(Boolean).join(' ')
+}
+
+/** "undo refund failed, attempt 2: GatewayTimeoutError: no answer" */
+function undoFailed({ name, attempt, error }: EventData): string {
+  const which = attempt === undefined ? '' : `, attempt ${attempt}`
+  return `undo ${name} failed${which}${error ? `: ${errorInWords(error)}` : ''}`
 }
 
 function runOf({ run, worker, startedAt, delayMs, error }: EventData, how: string, ended: Date): string {

@@ -43,6 +43,7 @@ import { createJobLog } from './job-log.ts'
 import { encodeResult } from './outcome.ts'
 import type { OutcomeRecorder } from './outcome-recorder.ts'
 import { assertNotInCommit, assertNotNested, createSteps } from './steps.ts'
+import { shortError } from './told-steps.ts'
 import { unawaited, unawaitedAtEnd } from './unawaited.ts'
 import { inPages, type WaitedForPage } from './waited-for.ts'
 
@@ -90,6 +91,7 @@ const OWN_EVENTS = new Set([
   'run_suspended',
   'undoing',
   'undone',
+  'undo_failed',
   'replaced',
   'requeued',
   'steps_forgotten',
@@ -316,6 +318,11 @@ export class RunContext implements JobContext {
       onStep: (name, text) => this.#tellStep(name, text),
       onUndone: (name) => {
         if (!this.#run.isOver) this.#ownEvents.event({ type: 'undone', data: { name } })
+      },
+      onUndoFailed: (name, attempt, error) => {
+        if (this.#run.isOver) return
+        const data = { name, attempt, error: shortError(error) }
+        this.#ownEvents.event({ type: 'undo_failed', data })
       },
     })
     if (run.isOver) durable.close()

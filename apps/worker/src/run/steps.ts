@@ -25,8 +25,8 @@ export interface StepRecord {
   finish(name: string, text: string | undefined, isTold: boolean): Promise<unknown>
   /** Its last attempt failed. Recorded if the handler survives it. Resolves when the handler may hear of it. */
   fail(name: string, error: unknown): Promise<void>
-  /** Waits before the next attempt. */
-  pause(name: string, attempt: number, delayMs: number): Promise<void>
+  /** Waits before the next attempt. `error`: why this one failed. */
+  pause(name: string, attempt: number, delayMs: number, error: unknown): Promise<void>
   /** The step has run, and its result cannot be stored: the job must not be retried. */
   unstored(name: string, error: OncueError): void
   readonly signal: AbortSignal
@@ -112,7 +112,7 @@ export function createSteps(
           await record.fail(name, error)
           throw error
         }
-        await record.pause(name, attempt, retryDelayMs(policy, attempt)).catch(async (end) => {
+        await record.pause(name, attempt, retryDelayMs(policy, attempt), error).catch(async (end) => {
           await record.fail(name, end)
           throw end
         })

@@ -31,7 +31,7 @@ export function createToldSteps(step: RunStep, tell: Tell): Pick<JobContext, 'pl
       await end(ended, { name, ...shown('result', result) })
       return result
     } catch (error) {
-      await end(ended, { name, error: inWords(error) })
+      await end(ended, { name, error: shortError(error) })
       throw error
     }
   }
@@ -85,7 +85,8 @@ function given(args: unknown): object {
   }
 }
 
-function inWords(error: unknown): object {
+/** For events. */
+export function shortError(error: unknown): object {
   const { class: name, message, code } = describeError(error, '')
   return code === undefined ? { class: name, message } : { class: name, message, code }
 }

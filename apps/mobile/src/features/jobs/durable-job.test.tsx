@@ -97,6 +97,10 @@ describe('a suspended job', () => {
       ['tool_returned', { name: 'search', error: { class: 'Error', message: 'no answer', stack: 'x' } }],
       ['node_finished', { name: 'book', result: { room: 7 } }],
       ['undoing', { status: 'cancelled' }],
+      [
+        'undo_failed',
+        { name: 'refund', attempt: 2, error: { class: 'GatewayTimeoutError', message: 'late' } },
+      ],
       ['steps_forgotten', { from: 'book', by: 'ada' }],
       ['sent', { to: 3 }],
     ] as const
@@ -119,6 +123,8 @@ describe('a suspended job', () => {
     expect(screen.getByText('Node “book” finished')).toBeVisible()
     expect(screen.getByText('{"room":7}')).toBeVisible()
     expect(screen.getByText('Undoing began; the job will end as cancelled')).toBeVisible()
+    expect(screen.getByText('Undo “refund” failed, attempt 2')).toBeVisible()
+    expect(screen.getByText('GatewayTimeoutError: late')).toBeVisible()
     expect(screen.getByText('Set to run again from step “book” by ada')).toBeVisible()
     expect(screen.getByText('sent')).toBeVisible()
     expect(screen.getByText('{"to":3}')).toBeVisible()

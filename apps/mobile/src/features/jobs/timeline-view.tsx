@@ -266,7 +266,7 @@ function ToldData({ told, masked }: { readonly told: Told; readonly masked: read
 /** What its title does not say. */
 function EventData({ type, data }: Pick<Extract<Entry, { kind: 'event' }>, 'type' | 'data'>) {
   if (type === 'undoing' || type === 'steps_forgotten') return null
-  if (!AGENTS.has(type)) return <Data value={data} />
+  if (!CALLS.has(type)) return <Data value={data} />
   const { error, args, plan, result } = (data ?? {}) as AgentData
   return error === undefined ? <Data value={args ?? plan ?? result} /> : <Failure error={error} />
 }
@@ -479,8 +479,9 @@ interface AgentData {
   readonly result?: unknown
 }
 
-/** What an agent does. */
-const AGENTS: ReadonlySet<string> = new Set([
+/** Calls whose events have a value or an error: what an agent does, and undos that are repeated. */
+const CALLS: ReadonlySet<string> = new Set([
+  'undo_failed',
   'plan_generated',
   'node_started',
   'node_finished',
@@ -490,10 +491,11 @@ const AGENTS: ReadonlySet<string> = new Set([
 
 /** Of the events that Oncue writes itself; others are called by their type. */
 function eventLook(type: string, data: unknown): Look {
-  const { name, status, from, by, error } = (data ?? {}) as AgentData & {
+  const { name, status, from, by, error, attempt } = (data ?? {}) as AgentData & {
     readonly status?: string
     readonly from?: string | null
     readonly by?: string | null
+    readonly attempt?: number
   }
   const named = name === undefined ? '' : ` “${name}”`
   const isBad = error !== undefined
@@ -509,6 +511,8 @@ function eventLook(type: string, data: unknown): Look {
       return { title: `Tool${named} called`, icon: 'running', tone: 'neutral' }
     case 'tool_returned':
       return { title: `Tool${named} ${isBad ? 'failed' : 'returned'}`, ...ended }
+    case 'undo_failed':
+      return { title: `Undo${named} failed${attempt === undefined ? '' : `, attempt ${attempt}`}`, ...ended }
     case 'undoing':
       return {
         title: `Undoing began; the job will end as ${status ?? 'failed'}`,

@@ -6,10 +6,10 @@ import { Calls, type DurableRun } from './calls.ts'
 import { Changes } from './changes.ts'
 import { ChildCalls } from './child-calls.ts'
 import { type OnStep, StepCalls } from './step-calls.ts'
-import { UndoCalls } from './undo-calls.ts'
+import { UndoCalls, type UndoTold } from './undo-calls.ts'
 import { WaitCalls } from './wait-calls.ts'
 
-export interface DurableOptions {
+export interface DurableOptions extends UndoTold {
   readonly store: Pick<Store, 'durable'>
   readonly recorder: OutcomeRecorder
   readonly runtime: Runtime
@@ -17,7 +17,6 @@ export interface DurableOptions {
   /** A result of a child, by the schema of its topic. */
   readonly parseResult: (topic: string, result: unknown) => unknown
   readonly onStep: OnStep
-  readonly onUndone: (name: string) => void
 }
 
 /** What a run remembers and waits for: `Replay` decides when each call is answered, `Suspension` when the run leaves. */
@@ -36,7 +35,7 @@ export class Durable {
     this.waits = new WaitCalls(calls, options.definition)
     this.children = new ChildCalls(calls, options)
     this.changes = new Changes(calls)
-    this.undos = new UndoCalls(calls, options.onUndone)
+    this.undos = new UndoCalls(calls, options)
   }
 
   /** A resume that has only repeated what earlier runs did: its logs were written by them. */

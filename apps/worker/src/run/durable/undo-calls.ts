@@ -21,17 +21,24 @@ export function assertUndo(name: unknown, work: unknown, options: StepOptions): 
   }
 }
 
+/** Who hears of the undos that run. */
+export interface UndoTold {
+  readonly onUndone: (name: string) => void
+  /** It is repeated. */
+  readonly onUndoFailed: (name: string, attempt: number, error: unknown) => void
+}
+
 /** `ctx.undo`, and the run of what it registered. */
 export class UndoCalls {
   readonly #calls: Calls
   readonly #attempts: Attempts
-  readonly #onUndone: (name: string) => void
+  readonly #told: UndoTold
   readonly #undos = new Map<string, RegisteredUndo>()
 
-  constructor(calls: Calls, onUndone: (name: string) => void) {
+  constructor(calls: Calls, told: UndoTold) {
     this.#calls = calls
     this.#attempts = new Attempts(calls, UNDO)
-    this.#onUndone = onUndone
+    this.#told = told
   }
 
   async register(name: string, work: Work, options: StepOptions): Promise<void> {
@@ -70,7 +77,7 @@ export class UndoCalls {
     const missing = open.filter((name) => !this.#undos.has(name))
     if (missing.length > 0 && !calls.run.aborted) return undoMissing(missing, thrown)
     calls.goLive()
-    // Undos tell by `onUndone`.
+    // Undos tell by `#told`.
     const { step: undo } = createSteps(this.#record(), calls.runtime, async () => {})
     for (let name = open.pop(); name !== undefined; name = open.pop()) {
       const { work, options } = this.#undos.get(name) as RegisteredUndo
@@ -90,7 +97,7 @@ export class UndoCalls {
     return { how: 'undone' }
   }
 
-  /** An undo is a step without a result, whose failure is not recorded. */
+  /** An undo is a step without a result, whose last failure is told by the end of its run. */
   #record(): StepRecord {
     const calls = this.#calls
     const attempts = this.#attempts
@@ -100,13 +107,16 @@ export class UndoCalls {
         try {
           calls.assertMine()
           await calls.replay.record({ key: attempts.keyOf(name), kind: 'undone' })
-          this.#onUndone(name)
+          this.#told.onUndone(name)
         } finally {
           attempts.end(name)
         }
       },
       fail: async (name) => attempts.end(name),
-      pause: (name, attempt, delayMs) => attempts.pause(name, attempt, delayMs),
+      pause: (name, attempt, delayMs, error) => {
+        this.#told.onUndoFailed(name, attempt, error)
+        return attempts.pause(name, attempt, delayMs)
+      },
       unstored: (name) => attempts.end(name),
       signal: calls.run.signal,
       get isEnding() {
