@@ -136,6 +136,23 @@ describe.each(DIALECTS)('bulk operations on %s', (dialect) => {
     ])
   })
 
+  it('of a fingerprint say which error that is, also when no job has it any more', async () => {
+    const api = await startTestApi(dialect)
+    await failJobs(api.store, 3)
+    const [group] = await api.store.failures()
+    const filter = { status: 'failed', fingerprint: group?.fingerprint ?? '' } as const
+    const client = api.client()
+    const { asOf } = await client.bulkOperations.preview.query({ action: 'delete', filter })
+    const { id, filterError } = await client.bulkOperations.run.mutate({
+      ...{ action: 'delete', filter, asOf, expectedCount: 3, idempotencyKey: 'k' },
+    })
+    expect(filterError).toEqual({ class: 'TypeError', message: 'no user' })
+    await watch(client, id)
+    expect(await api.store.failures()).toEqual([])
+    expect(await client.bulkOperations.get.query({ id })).toMatchObject({ done: 3, filterError })
+    expect((await audited(api)).at(-1)).toMatchObject({ target: { id, filter, filterError } })
+  })
+
   it('run a canary, continue by themselves when it completes, and report all outcomes', async () => {
     const api = await startTestApi(dialect)
     await failJobs(api.store, 40)

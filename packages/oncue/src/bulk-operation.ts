@@ -96,9 +96,15 @@ export async function runBulk(
     stopWhenFailing,
   }
   const actor = actorOf(by)
+  const { filterError } = matched
   await bulkOperations.create({ ...request, ...matched, actor, idempotencyKey: id }, id)
   await store.audit.record([
-    { actor, action: 'bulkOperations.run', target: { id, ...request }, count: matched.total },
+    {
+      actor,
+      action: 'bulkOperations.run',
+      target: { id, ...request, ...(filterError && { filterError }) },
+      count: matched.total,
+    },
   ])
   const log = {
     info: (_: object, message: string) => note(`note: ${message}`),

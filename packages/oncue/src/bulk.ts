@@ -7,7 +7,7 @@ import { skippedInWords } from './actions.ts'
 import { toOptions } from './arguments.ts'
 import { endOf, notFound, openBulk, outcomesOf, progressOf, stopBulk, toJson } from './bulk-operation.ts'
 import { implement, whoami, withStore } from './command.ts'
-import { fields, formatTime, fromNow, table } from './format.ts'
+import { errorInWords, fields, formatTime, fromNow, table } from './format.ts'
 
 interface ListOptions {
   readonly status?: BulkOperationStatus
@@ -95,6 +95,7 @@ function describe(row: BulkOperationRow, now: Date): string {
     ['id', row.id],
     ['action', row.action],
     ['filter', plain(toOptions(row.filter))],
+    ['error', row.filterError && plain(errorInWords(row.filterError))],
     ['as of', moment(row.asOf)],
     ['status', plain(endOf(row))],
     ['done', progressOf({ ...row, status: 'running', outcomes: null })],

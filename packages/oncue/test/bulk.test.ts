@@ -55,6 +55,22 @@ describeBoth('bulk operations', (bench) => {
     ])
   })
 
+  test('of a fingerprint says which error that is, also in the audit', async () => {
+    await failThree()
+    const [group] = await bench.store.failures()
+    const { outcome, id } = begin('requeue', '--fingerprint', group?.fingerprint ?? '', '--spread', '1s')
+    expect(await outcome).toMatchObject({ code: 0 })
+    const filterError = { class: ERROR.class, message: ERROR.message }
+    expect(await bench.json(['bulk', 'show', await id])).toMatchObject({ filterError })
+    expect(await bench.text('bulk', 'show', await id)).toMatch(
+      new RegExp(`^error +${ERROR.class}: ${ERROR.message}$`, 'm'),
+    )
+    const { audit } = await openControl(bench.store)
+    expect((await audit.list({ action: 'bulkOperations.run' })).items).toMatchObject([
+      { target: { filter: { fingerprint: group?.fingerprint }, filterError } },
+    ])
+  })
+
   test('without --yes, --spread and --canary only count', async () => {
     await failThree()
     const counted = await bench.json(['requeue', '--topic', 'mail', '--canary', '1'], 2)

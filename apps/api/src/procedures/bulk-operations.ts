@@ -87,10 +87,12 @@ export const bulkOperations = {
       return { ...toWire(operation), isNew: operation.id === id }
     },
     // A repeated key started nothing new.
-    audit: ({ action, filter, asOf, spreadSeconds, canary, stopWhenFailing }, { id, total }, _, { isNew }) =>
-      isNew
-        ? { target: { id, action, filter, asOf, spreadSeconds, canary, stopWhenFailing }, count: total }
-        : null,
+    audit: (asked, { id, total, filterError }, _, { isNew }) => {
+      const { action, filter, asOf, spreadSeconds, canary, stopWhenFailing } = asked
+      const matched = { filter, ...(filterError && { filterError }) }
+      const target = { id, action, ...matched, asOf, spreadSeconds, canary, stopWhenFailing }
+      return isNew ? { target, count: total } : null
+    },
     afterwards: ({ bulk }, { id }) => bulk.begin(id),
     rest: [
       {

@@ -42,6 +42,7 @@ export function bulkOperationOf(differs: Partial<BulkOperation> = {}): BulkOpera
       id: BULK_OPERATION_ID,
       action: 'requeue',
       filter: { fingerprint: 'f00d', status: 'failed' },
+      filterError: { class: 'GatewayTimeoutError', message: 'no answer from the bank' },
       asOf: NOW,
     },
     ...{ spreadSeconds: 0, status: 'running', total: 312, totalIsExact: true, done: 0, skipped: {} },

@@ -100,6 +100,12 @@ export const bulkOperationSchema = z.object({
   id: z.string(),
   action: bulkActionSchema,
   filter: z.record(z.string(), z.unknown()),
+  filterError: z
+    .object({ class: z.string(), message: z.string() })
+    .nullable()
+    .describe(
+      'the error of the fingerprint that `filter` names, as its newest job had it at the start; null: it names none, or none was found',
+    ),
   asOf: z.date(),
   spreadSeconds: z.int(),
   status: bulkOperationStatusSchema.describe('canary: its first jobs are tried, and the others wait'),

@@ -57,6 +57,7 @@ export function createBulkOperations({ client, now }: Context) {
           action,
           // JSON has no dates.
           filter: JSON.parse(JSON.stringify(filter)),
+          filterError: jsonOrNothing(operation.filterError),
           asOf,
           spreadMs,
           status: canary ? 'canary' : 'running',

@@ -28,7 +28,9 @@ export type BulkOperationRequest = Omit<WireRequest, 'expectedCount' | 'spreadSe
 }
 
 type MatchCount = Pick<BulkOperation, 'total' | 'totalIsExact'>
-export type NewBulkOperation = BulkOperationRequest & MatchCount
+/** `filterError` is missing where the filter names no error. */
+type CountedMatches = MatchCount & Partial<Pick<BulkOperation, 'filterError'>>
+export type NewBulkOperation = BulkOperationRequest & CountedMatches
 export type BulkOperationPreview = MatchCount & FoundJobs
 
 export type BulkOperationRow = Omit<BulkOperation, 'filter' | 'spreadSeconds' | 'by'> &
@@ -59,9 +61,9 @@ export const BULK_OPERATION_LEAD = 'operation:'
 export interface BulkOperationStore {
   /**
    * How many jobs matched at that moment: exact up to 100,000, a lower bound above; `all` counts on as long as
-   * a caller can wait. INVALID_INPUT for a search that takes too long.
+   * a caller can wait. Says which error a fingerprint stands for: its jobs may be gone later. INVALID_INPUT for a search that takes too long.
    */
-  count(filter: JobFilter, asOf: Date, howMany?: 'enough' | 'all'): Promise<MatchCount>
+  count(filter: JobFilter, asOf: Date, howMany?: 'enough' | 'all'): Promise<CountedMatches>
   /** The same, with samples and groups of the jobs. */
   preview(filter: JobFilter, asOf: Date): Promise<BulkOperationPreview>
   /**
@@ -135,8 +137,10 @@ export function createBulkOperations(sql: Sql, { match, act }: Host): BulkOperat
 
   return {
     async count(filter, asOf, howMany) {
-      const { total, totalIsExact } = await countMatches(match, filter, asOf, howMany, undefined, sql.runtime)
-      return { total, totalIsExact }
+      const { newest, ...count } = await countMatches(match, filter, asOf, howMany, undefined, sql.runtime)
+      if (filter.fingerprint === undefined) return count
+      const filterError = (await lookAt(sql, newest.slice(-SAMPLE))).map(errorOf).find(Boolean) ?? null
+      return { ...count, filterError }
     },
 
     async preview(filter, asOf) {
@@ -289,13 +293,21 @@ type LookedAt = Pick<FoundJobs['sample'][number], 'id' | 'topic' | 'queue'> &
 const COLUMNS = `n.id, n.topic, n.queue, n.last_error ->> 'class' as class,
   n.last_error ->> 'message' as message, n.last_error ->> 'fingerprint' as fingerprint`
 
+/** The newest first. */
+async function lookAt(sql: Sql, ids: readonly JobId[]): Promise<LookedAt[]> {
+  const { live, finished } = STATE_COLUMNS
+  const of = byIdStatement(sql.dialect, ids, `${COLUMNS}, ${live}`, `${COLUMNS}, ${finished}`)
+  const rows = await readAll<LookedAt>(sql, of, STATE_TYPES)
+  const found = new Map(rows.map((row) => [row.id, row]))
+  return ids.flatMap((id) => found.get(id) ?? []).reverse()
+}
+
+const errorOf = ({ class: name, message }: LookedAt) =>
+  name === null ? null : { class: name, message: message ?? '' }
+
 /** What those jobs are, without their payloads. */
 async function describeMatches(sql: Sql, { newest, ...count }: Counted): Promise<BulkOperationPreview> {
-  const { live, finished } = STATE_COLUMNS
-  const of = byIdStatement(sql.dialect, newest, `${COLUMNS}, ${live}`, `${COLUMNS}, ${finished}`)
-  const [now, rows] = await Promise.all([sql.now(), readAll<LookedAt>(sql, of, STATE_TYPES)])
-  const found = new Map(rows.map((row) => [row.id, row]))
-  const seen = newest.flatMap((id) => found.get(id) ?? []).reverse()
+  const [now, seen] = await Promise.all([sql.now(), lookAt(sql, newest)])
   const errors = seen.filter((row) => row.class !== null)
   // As in the list of failures: messages of one error differ by what they quote.
   const kinds = tally(errors, (row) => row.fingerprint ?? JSON.stringify([row.class, row.message]))

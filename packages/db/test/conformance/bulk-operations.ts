@@ -642,6 +642,31 @@ export function describeBulkOperations(dialect: Dialect): void {
       })
     })
 
+    it('of a fingerprint keeps the error that it stands for, also when its jobs are gone', async () => {
+      const { store, control } = await bench.openBoth()
+      await store.enqueue(someJobs(2))
+      for (const order of [1, 2]) {
+        const job = await claimOne(store)
+        const error = { ...anError, message: `order ${order} is gone` }
+        await store.settle([{ id: job.id, run: job.run, kind: 'fail', error }])
+        bench.clock.advance(1)
+      }
+      const { fingerprint } = anError
+      const begun = async (filter: NewBulkOperation['filter']) => {
+        const counted = await store.bulkOperations.count(filter, bench.clock.now())
+        return control.bulkOperations.create(aBulkOperation({ action: 'delete', filter, ...counted }))
+      }
+      const operation = await begun({ status: 'failed', fingerprint })
+      const filterError = { class: anError.class, message: 'order 2 is gone' }
+      expect(operation).toMatchObject({ total: 2, filterError })
+      expect(await finish({ store, control }, operation)).toMatchObject({ done: 2, filterError })
+      expect(await store.failures({ fingerprint })).toEqual([])
+      expect(await control.bulkOperations.get(operation.id)).toMatchObject({ done: 2, filterError })
+
+      expect(await begun({ status: 'failed', fingerprint })).toMatchObject({ total: 0, filterError: null })
+      expect(await begun({ status: 'failed' })).toMatchObject({ filterError: null })
+    })
+
     describe('a preview', () => {
       it('says how many match, what they are and why they failed', async () => {
         const store = await bench.openWithClock()

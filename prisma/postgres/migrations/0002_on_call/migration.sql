@@ -5,6 +5,7 @@ create table oncue.bulk_operations (
   id              uuid not null,
   action          text not null,
   filter          json not null,
+  filter_error    json,
   as_of           timestamptz(3) not null,
   spread_ms       integer not null,
   idempotency_key text,

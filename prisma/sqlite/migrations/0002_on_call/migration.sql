@@ -5,6 +5,7 @@ CREATE TABLE "oncue_bulk_operations" (
   "id"              TEXT NOT NULL,
   "action"          TEXT NOT NULL,
   "filter"          JSONB NOT NULL,
+  "filter_error"    JSONB,
   "as_of"           DATETIME NOT NULL,
   "spread_ms"       INTEGER NOT NULL,
   "idempotency_key" TEXT,

@@ -46,6 +46,11 @@ describe('the target of an audit entry', () => {
       { id: 'o', action: 'requeue', filter: { queue: 'mail', status: 'failed' }, spreadSeconds: 600 },
       'failed jobs in “mail” · spread over 10 min',
     ],
+    [
+      'bulkOperations.run',
+      { id: 'o', filter: { fingerprint: 'ab' }, filterError: { class: 'TypeError', message: 'no user' } },
+      'jobs with TypeError · no user',
+    ],
     ['bulkOperations.stop', { id: 'o', action: 'cancel', skipped: { BUSY: 2, CHANGED: 1 } }, 'skipped 3'],
     ['schedules.save', { name: 'nightly', cron: '0 3 * * *', topic: 'mail' }, 'mail · 0 3 * * *'],
     ['alerts.createRule', { id: 'r', name: 'late', kind: 'oldest_waiting' }, 'oldest waiting'],

@@ -143,9 +143,11 @@ export interface Subject {
   readonly name: string
 }
 
+type Target = Readonly<Record<string, unknown>> & { readonly filterError?: Parameters<typeof scopeOf>[1] }
+
 /** How each part of the target is worded, after the deed. */
-const PARTS: Readonly<Record<string, (value: unknown) => string>> = {
-  filter: (filter) => (isRecord(filter) ? scopeOf(filter) : ''),
+const PARTS: Readonly<Record<string, (value: unknown, target: Target) => string>> = {
+  filter: (filter, { filterError }) => (isRecord(filter) ? scopeOf(filter, filterError) : ''),
   queue: String,
   topic: String,
   cron: String,
@@ -177,7 +179,7 @@ export function targetOf({ action, target }: Pick<Entry, 'action' | 'target'>): 
   const said = action in JOBS ? 'topic' : ACTIONS[action]?.[1]
   const words = Object.entries(PARTS).map(([name, inWords]) => {
     const value = target[name]
-    return name === said || value === undefined || value === null ? '' : inWords(value)
+    return name === said || value === undefined || value === null ? '' : inWords(value, target)
   })
   const isNamed = said !== undefined && said in target
   const isTold = isNamed || words.some(Boolean) || action.startsWith('session.')
@@ -185,7 +187,7 @@ export function targetOf({ action, target }: Pick<Entry, 'action' | 'target'>): 
   return [...words, id === undefined ? '' : shortId(id)].filter(Boolean).join(' · ')
 }
 
-const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
+const isRecord = (value: unknown): value is Target =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
 function part(target: unknown, name: string): string | undefined {

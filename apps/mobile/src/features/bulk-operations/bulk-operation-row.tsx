@@ -9,7 +9,7 @@ export function BulkOperationRow({ operation }: { readonly operation: BulkOperat
   const open = useOpen('bulkOperationId')
   const hasFailed = hasFailedAgain(operation)
   const headline = headlineOf(operation)
-  const scope = scopeOf(operation.filter)
+  const scope = scopeOf(operation.filter, operation.filterError)
   return (
     <Row
       label={`${headline}, ${scope}, by ${operation.by.name}`}

@@ -30,6 +30,7 @@ describe('a bulk operation', () => {
     })
     expect(await screen.findByText('Retried 309, skipped 3 (already waiting or running)')).toBeVisible()
     expect(screen.getByLabelText('309 retried')).toBeVisible()
+    expect(screen.getByText('failed jobs with GatewayTimeoutError · no answer from the bank')).toBeVisible()
     expect(screen.getByLabelText('Back to the failure')).toBeVisible()
     expect(screen.queryByLabelText('Stop')).toBeNull()
   })

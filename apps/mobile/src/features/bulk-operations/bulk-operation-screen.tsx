@@ -62,7 +62,7 @@ function Shown({ operation }: { readonly operation: BulkOperation }) {
           {headlineOf(operation)}
         </Text>
       </View>
-      <Text color="textMuted">{scopeOf(operation.filter)}</Text>
+      <Text color="textMuted">{scopeOf(operation.filter, operation.filterError)}</Text>
 
       <View style={[styles.card, { backgroundColor: colors.surfaceRaised, borderColor: colors.line }]}>
         <View style={styles.numbers}>

@@ -91,6 +91,14 @@ describe('which jobs, in words', () => {
   ])('%j: %s', (filter, words) => {
     expect(scopeOf(filter)).toBe(words)
   })
+
+  it('names the error of a fingerprint, where it is known', () => {
+    const error = { class: 'GatewayTimeoutError', message: 'no answer' }
+    expect(scopeOf({ status: 'failed', fingerprint: 'ab', queue: 'mail' }, error)).toBe(
+      'failed jobs in “mail” with GatewayTimeoutError · no answer',
+    )
+    expect(scopeOf({ queue: 'mail' }, error)).toBe('jobs in “mail”')
+  })
 })
 
 describe('a bulk operation that watches its jobs', () => {

@@ -160,24 +160,31 @@ export function progressOf(operation: Pick<BulkOperation, 'done' | 'skipped' | '
   return Math.min(1, (operation.done + skippedOf(operation)) / operation.total)
 }
 
-/** Which jobs: "failed jobs in mail with the same error". */
-export function scopeOf(filter: Readonly<Record<string, unknown>>): string {
-  const { status, queue, topic, fingerprint, createdFrom, createdTo, payloadText, meta } = filter
-  const { idPrefix, idSuffix, errorText } = filter
-  const parts = [
-    status === undefined ? 'jobs' : `${[status].flat().map(stateInWords).join(' and ')} jobs`,
-    queue !== undefined && `in “${queue}”`,
-    topic !== undefined && `of “${topic}”`,
-    fingerprint !== undefined && 'with the same error',
-    createdFrom !== undefined && `created from ${dateOf(createdFrom)}`,
-    createdTo !== undefined && `created until ${dateOf(createdTo)}`,
-    idPrefix !== undefined && `whose id begins with ${idPrefix}`,
-    idSuffix !== undefined && `whose id ends with ${idSuffix}`,
-    errorText !== undefined && `with “${errorText}” in the error`,
-    payloadText !== undefined && `with “${payloadText}” in the payload`,
-    meta !== undefined && `with ${JSON.stringify(meta)}`,
-  ]
-  return parts.filter(Boolean).join(' ')
+type Value = string | number | undefined
+
+/** What each condition of a filter says, in this order. */
+const CONDITIONS: Readonly<Record<string, (value: Value, error: ErrorOfFilter) => string>> = {
+  queue: (queue) => `in “${queue}”`,
+  topic: (topic) => `of “${topic}”`,
+  fingerprint: (_, error) => `with ${error ? `${error.class} · ${error.message}` : 'the same error'}`,
+  createdFrom: (at) => `created from ${dateOf(at)}`,
+  createdTo: (at) => `created until ${dateOf(at)}`,
+  idPrefix: (id) => `whose id begins with ${id}`,
+  idSuffix: (id) => `whose id ends with ${id}`,
+  errorText: (text) => `with “${text}” in the error`,
+  payloadText: (text) => `with “${text}” in the payload`,
+  meta: (meta) => `with ${JSON.stringify(meta)}`,
+}
+
+type ErrorOfFilter = BulkOperation['filterError'] | undefined
+
+/** Which jobs: "failed jobs in mail with TypeError · no user". */
+export function scopeOf(filter: Readonly<Record<string, unknown>>, error?: ErrorOfFilter): string {
+  const states = [filter.status ?? []].flat().map(stateInWords).join(' and ')
+  const conditions = Object.entries(CONDITIONS).map(
+    ([name, inWords]) => filter[name] !== undefined && inWords(filter[name] as Value, error),
+  )
+  return [states, 'jobs', ...conditions].filter(Boolean).join(' ')
 }
 
 const stateInWords = (status: unknown) =>
