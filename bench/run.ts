@@ -36,7 +36,7 @@ Options:
   --only LIST           of peers and durable: contenders, such as oncue,graphile-worker,bare or oncue,dbos
   --shapes LIST         of peers: no-op (the default), 10ms, result, meta, keys, retries, queues, or all
   --processes LIST      of peers: how many worker processes; 1,2,4 when absent
-  --write-docs          of peers, scale, soak and durable: measures nothing, and writes the figures and
+  --write-docs          of peers, reads, scale, soak and durable: measures nothing, and writes the figures and
                         plots of bench/results/NAME.json into the documents
   --json [FILE]         one JSON document, in the file or on stdout instead of tables
   --plot FILE           of scale and soak: writes a plot, as SVG

@@ -1,11 +1,12 @@
 import { describe, expect, test } from 'vitest'
 import { durable } from './durable/index.ts'
 import { peers } from './peers/index.ts'
+import { reads } from './reads/index.ts'
 import { replaceSection } from './recorded.ts'
 import { scale } from './scale/index.ts'
 import { soak } from './soak/index.ts'
 
-describe.each([peers, scale, soak, durable].flatMap((benchmark) => benchmark.recorded ?? []))(
+describe.each([peers, reads, scale, soak, durable].flatMap((benchmark) => benchmark.recorded ?? []))(
   '$name',
   ({ name, files, isWhole }) => {
     test.each(files())('$path shows the recorded run', ({ before, after }) => {

@@ -2,9 +2,18 @@ import { type JobPage, openStore } from '@oncue/db'
 import { createSqliteDatabase } from '@oncue/db/testing'
 import Database from 'better-sqlite3'
 import type { Benchmark } from '../benchmark.ts'
+import {
+  conditionsOf,
+  type DatabasesUsed,
+  type PostgresUsed,
+  sqliteVersion,
+  type Watched,
+  watched,
+} from '../conditions.ts'
 import { withoutIndexes } from '../fill.ts'
 import { median } from '../measure.ts'
-import { count, progress, table } from '../report.ts'
+import { recorded } from '../recorded.ts'
+import { count, isMet, markdown, progress } from '../report.ts'
 import { openPostgres } from '../server.ts'
 import { CASES, type Case, OUTAGE_CASES } from './cases.ts'
 import { Fixture, LIVE, RETRYING } from './fixture.ts'
@@ -21,24 +30,44 @@ type Timing = {
 }
 type Result = { readonly database: string; readonly note: string; readonly timings: readonly Timing[] }
 
+/** What --json writes, and the documents are written from. */
+type ReadsRun = Watched &
+  DatabasesUsed & {
+    readonly jobs: number
+    readonly rounds: number
+    readonly live: number
+    readonly retrying: number
+    readonly results: readonly Result[]
+  }
+
 export const reads: Benchmark = {
   summary: 'list and stats among a million finished jobs (--jobs 10000000 for what is promised)',
+  recorded: recorded<ReadsRun>('reads', {
+    sections: [{ document: 'bench/README.md', name: 'all', render: textOf }],
+    isWhole: ({ jobs, rounds }) => jobs >= 10_000_000 && rounds >= ROUNDS,
+  }),
   async run({ jobs = 1_000_000, rounds = ROUNDS, database }) {
-    const results: Result[] = []
-    if (database !== 'sqlite') results.push(...(await onPostgres(jobs, rounds)))
-    if (database !== 'postgres') results.push(...(await onSqlite(jobs, rounds)))
-    return {
-      data: { jobs, live: LIVE, retrying: RETRYING, results },
-      text: results.map((result) => textOf(jobs, result)).join('\n'),
-    }
+    const data = await watched(async () => {
+      const onServer = database === 'sqlite' ? undefined : await onPostgres(jobs, rounds)
+      const inFile = database === 'postgres' ? [] : await onSqlite(jobs, rounds)
+      return {
+        ...{ postgres: onServer?.postgres, sqlite: inFile.length > 0 ? sqliteVersion() : undefined },
+        ...{ jobs, rounds, live: LIVE, retrying: RETRYING },
+        results: [...(onServer?.results ?? []), ...inFile],
+      }
+    })
+    return { data, text: `${textOf(data)}\n` }
   },
 }
 
 const OUTAGE = `${count(RETRYING)} jobs retry`
 
 /** Without statistics first: a plan that needs ANALYZE to be good is a bad plan. */
-async function onPostgres(jobs: number, rounds: number): Promise<Result[]> {
-  const { admin, url, close } = await openPostgres()
+async function onPostgres(
+  jobs: number,
+  rounds: number,
+): Promise<{ postgres: PostgresUsed; results: Result[] }> {
+  const { admin, url, version, settings, close } = await openPostgres()
   try {
     for (const name of ['history', 'jobs', 'job_meta', 'stat_deltas', 'stats'])
       await admin.query(`alter table oncue.${name} set (autovacuum_enabled = off)`)
@@ -56,11 +85,12 @@ async function onPostgres(jobs: number, rounds: number): Promise<Result[]> {
       timings: await measure(url, rounds),
     }
     await fixture.retrying()
-    return [
-      bare,
-      kept,
-      { database: 'Postgres', note: OUTAGE, timings: await measure(url, rounds, OUTAGE_CASES) },
-    ]
+    const outage = {
+      database: 'Postgres',
+      note: OUTAGE,
+      timings: await measure(url, rounds, OUTAGE_CASES),
+    }
+    return { postgres: { version, settings }, results: [bare, kept, outage] }
   } finally {
     await close()
   }
@@ -120,12 +150,18 @@ function isShort(answer: unknown): boolean {
   return nextCursor !== null && items.length < 50
 }
 
-function textOf(jobs: number, { database, note, timings }: Result): string {
+function textOf(run: ReadsRun): string {
+  const { jobs, live, rounds, results } = run
+  const rest = `${count(jobs)} finished and ${count(live)} live jobs, ${rounds} rounds`
+  return [conditionsOf(run, run, rest), ...results.map(tableOf)].join('\n\n')
+}
+
+function tableOf({ database, note, timings }: Result): string {
   const rows = timings.map(({ name, goal, ms, short }) => {
     const middle = median(ms)
-    const met = goal === null ? '' : middle < goal ? 'yes' : 'NO'
-    const cut = short ? `, ${short} of ${ms.length} short` : ''
-    return [name, middle.toFixed(1), Math.max(...ms).toFixed(1), goal === null ? '' : `< ${goal}`, met + cut]
+    const met = goal === null ? '' : isMet(middle < goal)
+    const cut = short ? `${short} of ${ms.length}` : ''
+    return [name, middle.toFixed(1), Math.max(...ms).toFixed(1), cut, goal === null ? '' : `< ${goal}`, met]
   })
-  return `${database}, ${count(jobs)} finished jobs, ${note}\n\n${table(['', 'median ms', 'worst', 'goal', ''], rows)}`
+  return markdown([`${database}, ${note}`, 'median ms', 'worst', 'short pages', 'goal', 'met'], rows)
 }
