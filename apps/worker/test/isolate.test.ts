@@ -121,9 +121,9 @@ describeBoth('an isolated job', (bench) => {
     })
   })
 
-  it('cannot commit in a transaction of its own', async () => {
+  it('needs transactions to commit', async () => {
     const execution = await isolated(bench)
-    const refused = ['UNSUPPORTED_TRANSACTION', 'UNSUPPORTED_TRANSACTION']
+    const refused = ['TRANSACTIONS_NEEDED', 'TRANSACTIONS_NEEDED']
     expect((await execution.run('commits')).result).toEqual(refused)
   })
 

@@ -42,6 +42,8 @@ export {
 export type {
   Asking,
   ChildResults,
+  CommitSettings,
+  CommitStatements,
   CommittedResult,
   CompletedRun,
   DurableStore,
@@ -76,13 +78,15 @@ export {
   type KyselyTransaction,
 } from './queue/query-builders.ts'
 export { createQueue, type Queue, type QueuedJob, type QueueOptions } from './queue/queue.ts'
+export { isRepeatable } from './queue/repeatable.ts'
+export { assertSameDatabase, whileMarked } from './queue/same-database.ts'
 export type {
   PrismaTransaction,
   QueryTransaction,
   SqliteTransaction,
   Transaction,
 } from './queue/transaction.ts'
-export { assertSameDatabase, isRepeatable, transactionsOf } from './queue/transactions.ts'
+export { transactionsOf } from './queue/transactions.ts'
 export type * from './store.ts'
 export {
   type ChosenDatabase,

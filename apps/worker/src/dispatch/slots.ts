@@ -93,6 +93,13 @@ export class Slots {
   lost(owned: OwnedRun): void {
     // If it has ended, its settle reports this.
     if (owned.state !== RUNNING && owned.state !== WAITING) return
+    const heard = owned.run?.heard()
+    if (heard) void heard.then(() => this.#lose(owned))
+    else this.#lose(owned)
+  }
+
+  #lose(owned: OwnedRun): void {
+    if (owned.state !== RUNNING && owned.state !== WAITING) return
     // Its handler has ended the job itself, and goes on.
     if (owned.run?.isCompleting) return
     const { runs, log } = this.#options

@@ -156,6 +156,7 @@ function readOnly(outcomes: readonly Outcome[], { results, waitedFor }: Reads) {
       commit: refuse,
       complete: refuse,
       hasCompleted: refuse,
+      aheadMs: () => null,
     },
   }
 }

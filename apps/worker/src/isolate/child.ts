@@ -1,10 +1,10 @@
 import {
   type JobContext,
-  type JobDefinition,
   type JobLog,
   OncueError,
   type RunningJob,
   type StepOptions,
+  type Worker,
 } from '@oncue/core'
 import { encodeJson, encodeProgress, parsePayload, toRegistry } from '@oncue/core/internal'
 import type { ClaimedJob } from '@oncue/db'
@@ -18,11 +18,14 @@ import { assertUndo } from '../run/durable/undo-calls.ts'
 import { createJobLog } from '../run/job-log.ts'
 import { setUpModules } from '../run/module-hooks.ts'
 import { loadModules } from '../run/modules.ts'
-import { assertNotNested, createSteps, runWithin, type Work } from '../run/steps.ts'
+import { ownTransactions } from '../run/own-transactions.ts'
+import { assertNotInCommit, assertNotNested, createSteps, runWithin, type Work } from '../run/steps.ts'
 import { unawaited } from '../run/unawaited.ts'
 import { inPages } from '../run/waited-for.ts'
-import type { Called, Calls, FromChild, ToChild, Told } from './messages.ts'
+import type { ChildCommits, CommitsLine } from './child-commits.ts'
+import type { Called, Calls, CommitsOf, FromChild, ToChild, Told } from './messages.ts'
 import { packError, unpackError } from './packed-error.ts'
+import { UnderWay } from './under-way.ts'
 
 // A process for isolated runs, one at a time. It talks only to its parent, the worker.
 const [modules = '[]', parentPid = '0'] = process.argv.slice(2)
@@ -45,7 +48,7 @@ const waiting = new Map<number, { resolve(value: unknown): void; reject(error: u
 process.on('message', (message: ToChild) => {
   switch (message.kind) {
     case 'start':
-      run(message.seq, message.job).then(send, (error) =>
+      run(message).then(send, (error) =>
         send({ kind: 'threw', seq: message.seq, error: packError(error, message.job.topic) }),
       )
       break
@@ -91,14 +94,15 @@ async function undo({ undo: attempt, name }: Extract<ToChild, { kind: 'undo' }>)
   }
 }
 
-async function run(seq: number, job: ClaimedJob): Promise<FromChild> {
+async function run({ seq, job, commits }: Extract<ToChild, { kind: 'start' }>): Promise<FromChild> {
   loading ??= load()
   const { registry } = await loading
   const worker = registry.get(job.topic)
   if (!worker) throw new OncueError('UNKNOWN_TOPIC', `no module of this worker handles ${job.topic}`)
   const payload = parsePayload(worker.definition.input, job.payload, job.topic)
   const running: RunningJob = { ...job, payload }
-  const context = new ChildContext(running, worker.definition, {
+  const createCommits = await commitsFor(worker, job, commits)
+  const context = new ChildContext(running, worker, createCommits, {
     tell: (told) => send({ kind: 'tell', seq, ...told }),
     call: (called) =>
       new Promise((resolve, reject) => {
@@ -106,11 +110,15 @@ async function run(seq: number, job: ClaimedJob): Promise<FromChild> {
         waiting.set(calls, { resolve, reject })
         send({ kind: 'call', seq, call: calls, ...called })
       }),
+    unmark: (mark) => send({ kind: 'unmark', mark }),
   })
   current = { seq, context }
   const handle = () => worker.handler(running, context)
   // What the handler has made and holds is there for its undos.
-  const value = isUndoing(job) ? await handle() : await context.during(handle)
+  const handled = isUndoing(job) ? (async () => handle())() : context.during(handle)
+  const value = await handled.catch(async (error) => {
+    throw context.commits ? await context.commits.whyFailed(error) : error
+  })
   try {
     return { kind: 'returned', seq, result: value === undefined ? undefined : encodeJson(value, 'result') }
   } catch (cause) {
@@ -119,6 +127,19 @@ async function run(seq: number, job: ClaimedJob): Promise<FromChild> {
     return { kind: 'threw', seq, error: { error, signal: { kind: 'permanent' } } }
   }
 }
+
+/** Undefined without transactions: it is slow to load. */
+async function commitsFor(
+  { definition, transactions }: Worker,
+  job: ClaimedJob,
+  of: CommitsOf,
+): Promise<CreateCommits | undefined> {
+  if (!transactions) return undefined
+  const { ChildCommits } = await import('./child-commits.ts')
+  return (line) => new ChildCommits(job, definition, transactions, of, line)
+}
+
+type CreateCommits = (line: CommitsLine) => ChildCommits
 
 /** Instead of the worker's logger, which is slow to load. */
 const quiet = { error() {} }
@@ -155,6 +176,7 @@ async function watchParent(): Promise<void> {
 interface Line {
   tell(told: Told): void
   call(called: Called): Promise<unknown>
+  unmark(mark: string): void
 }
 
 /**
@@ -186,12 +208,13 @@ class ChildContext implements JobContext {
   readonly allSettled: JobContext['allSettled']
   readonly waitedFor: JobContext['waitedFor']
   readonly enqueue: JobContext['enqueue']
+  readonly commits: ChildCommits | undefined
   readonly #controller = new AbortController()
   readonly #held = new Deferred()
   readonly #undos = new Map<string, Work>()
   #isOver = false
 
-  constructor(job: RunningJob, definition: JobDefinition, line: Line) {
+  constructor(job: RunningJob, { definition }: Worker, createCommits: CreateCommits | undefined, line: Line) {
     const call = <Method extends keyof Calls>(method: Method, ...args: Parameters<Calls[Method]>) =>
       line.call({ method, args } as Called) as ReturnType<Calls[Method]>
 
@@ -204,14 +227,33 @@ class ChildContext implements JobContext {
       line.tell({ method: 'progress', args: [JSON.parse(text)] })
     }
     const isEnding = () => this.#isOver || this.signal.aborted
+    const underWay = new UnderWay()
+    const running = new Map<string, () => void>()
+    const ended = (name: string) => {
+      running.get(name)?.()
+      running.delete(name)
+    }
+    const record = {
+      begin: (name: string) => call('beginStep', name),
+      fail: (name: string, error: unknown) => call('failStep', name, packError(error, job.topic)),
+      get isEnding() {
+        return isEnding()
+      },
+    }
     const steps = createSteps(
       {
-        begin: (name) => call('beginStep', name),
-        finish: (name, text, isTold) => call('finishStep', name, text, isTold),
+        begin: async (name) => {
+          const begun = await underWay.during('step', name, () => record.begin(name))
+          if (!('result' in begun)) running.set(name, underWay.begin('step', name))
+          return begun
+        },
+        finish: (name, text, isTold) => call('finishStep', name, text, isTold).finally(() => ended(name)),
         pause: (name, attempt, delayMs) => call('pauseStep', name, attempt, delayMs),
-        fail: (name, error) => call('failStep', name, packError(error, job.topic)),
-        unstored: (name, error) =>
-          line.tell({ method: 'unstored', args: [name, packError(error, job.topic)] }),
+        fail: (name, error) => record.fail(name, error).finally(() => ended(name)),
+        unstored: (name, error) => {
+          ended(name)
+          line.tell({ method: 'unstored', args: [name, packError(error, job.topic)] })
+        },
         signal: this.signal,
         get isEnding() {
           return isEnding()
@@ -224,15 +266,29 @@ class ChildContext implements JobContext {
       assertUndo(name, work, options)
       // The first one of a name stands; the worker refuses the second.
       if (!this.#undos.has(name)) this.#undos.set(name, work)
-      await call('undo', name, options)
+      await underWay.during('undo', name, () => call('undo', name, options))
     }
     this.undo = (name, work, options = {}) => unawaited(undo(name, work, options))
     this.step = steps.step
     this.plan = steps.plan
     this.node = steps.node
     this.tool = steps.tool
-    this.commit = () => unawaited(Promise.reject(notIsolated('commit')))
-    this.complete = () => unawaited(Promise.reject(notIsolated('complete')))
+    this.commits = createCommits?.({
+      record: Object.assign(record, {
+        beginCommit: (name: string) => call('beginCommit', name),
+        endCommit: (name: string, isSent: boolean) => call('endCommit', name, isSent),
+        pauseCommit: (ms: number) => call('pauseCommit', ms),
+      }),
+      underWay,
+      assertMine: () => this.#assertMine(),
+      beginComplete: () => call('beginComplete'),
+      mark: () => call('mark'),
+      unmark: (mark) => line.unmark(mark),
+    })
+    const refuse = (call: 'commit' | 'complete') => () =>
+      unawaited((async () => void ownTransactions(undefined, call))())
+    this.commit = this.commits?.commit ?? refuse('commit')
+    this.complete = this.commits?.complete ?? refuse('complete')
     const sleep = async (...args: Parameters<JobContext['sleep']>) => {
       assertNotNested('sleep')
       return call('sleep', ...args)
@@ -254,14 +310,22 @@ class ChildContext implements JobContext {
       this.#held.add(release)
     }
     this.ask = createAsk((name, request, refused) => call('ask', name, request, refused), job.topic)
-    const checkpoint = async (cursor: unknown) => call('checkpoint', toJson(cursor, 'cursor'))
-    const emit = async (type: string, data: unknown) =>
-      call('emit', type, data === undefined ? data : toJson(data, 'event'))
+    const checkpoint = async (cursor: unknown) => {
+      assertNotInCommit('checkpoint')
+      return call('checkpoint', toJson(cursor, 'cursor'))
+    }
+    const emit = async (type: string, data: unknown) => {
+      assertNotInCommit('emit')
+      return call('emit', type, data === undefined ? data : toJson(data, 'event'))
+    }
     this.checkpoint = (cursor) => unawaited(checkpoint(cursor))
     this.emit = (type, data) => unawaited(emit(type, data))
     const keys = new SpawnKeys()
-    const make = async (key: string, topic: string, payload: unknown, options: object) =>
-      call('make', key, topic, toJson(payload, 'payload'), options)
+    const make = (key: string, topic: string, payload: unknown, options: object) => {
+      const made = async () => call('make', key, topic, toJson(payload, 'payload'), options)
+      const [kind = ''] = key.split(':', 1)
+      return underWay.during(kind, key.slice(kind.length + 1), made)
+    }
     this.spawn = (topic, payload, options = {}) =>
       spawnWith(keys, topic, options.name, (key) => make(key, topic, payload, options))
     this.enqueue = async (topic, payload, options = {}) =>
@@ -296,13 +360,12 @@ class ChildContext implements JobContext {
   abort(reason: OncueError): void {
     this.#controller.abort(reason)
   }
-}
 
-function notIsolated(call: string): OncueError {
-  const message = `ctx.${call} was called by an isolated handler: its transaction is not in the process of the worker`
-  return new OncueError('UNSUPPORTED_TRANSACTION', message, {
-    hint: 'Define the topic without isolate, or spawn a child whose topic is not isolated for this part.',
-  })
+  #assertMine(): void {
+    if (!this.#isOver) return
+    const { id, run } = this.job
+    throw new OncueError('STALE_RUN', `run ${run} of job ${id} has ended; its context can no longer write`)
+  }
 }
 
 function toJson(value: unknown, kind: Parameters<typeof encodeJson>[1]): unknown {

@@ -1,32 +1,41 @@
 import { type ChildProcess, fork, spawn } from 'node:child_process'
 import { type Isolation, isOncueError, OncueError } from '@oncue/core'
 import { asSignal } from '@oncue/core/internal'
-import type { ClaimedJob } from '@oncue/db'
+import { type ClaimedJob, type Store, whileMarked } from '@oncue/db'
 import { type Runtime, withTimeout } from '@oncue/runtime'
 import { environmentFor } from '../config.ts'
 import { ownFile, ownText } from '../own-code.ts'
 import type { RunContext } from '../run/context.ts'
 import { isUndoing } from '../run/durable/undo.ts'
-import type { Called, Calls, FromChild, ToChild } from './messages.ts'
+import type { Called, Calls, CommitsOf, FromChild, ToChild } from './messages.ts'
 import { type PackedError, packError, unpackError } from './packed-error.ts'
 
 /** An isolated run. */
 export interface Isolated {
   readonly result: Promise<unknown>
+  /** False: what it did last may not have been told. */
+  readonly isAlive: boolean
   kill(): void
+}
+
+/** Of the worker: for the commits of handlers. */
+interface Around {
+  readonly store: Pick<Store, 'dialect' | 'schema' | 'durable' | 'lead' | 'stepDown'>
+  readonly worker: string | undefined
+  readonly runtime: Runtime
 }
 
 /** The child processes of isolated runs. They are reused, since starting one takes long. */
 export class Isolates {
   readonly #modules: readonly string[]
-  readonly #runtime: Runtime
+  readonly #around: Around
   readonly #processes = new Set<IsolateProcess>()
   /** By memory limit and environment, which a running process cannot change. */
   readonly #idle = new Map<string, IsolateProcess[]>()
 
-  constructor(modules: readonly string[], runtime: Runtime) {
+  constructor(modules: readonly string[], around: Around) {
     this.#modules = modules
-    this.#runtime = runtime
+    this.#around = around
   }
 
   start(job: ClaimedJob, context: RunContext, isolation: Isolation): Isolated {
@@ -34,7 +43,7 @@ export class Isolates {
     const kind = JSON.stringify([memoryMb, env.toSorted()])
     const idle = this.#idle.get(kind) ?? []
     this.#idle.set(kind, idle)
-    const child = this.#takeAlive(idle) ?? new IsolateProcess(this.#modules, isolation, this.#runtime)
+    const child = this.#takeAlive(idle) ?? new IsolateProcess(this.#modules, isolation, this.#around)
     this.#processes.add(child)
     const reuse = () => {
       if (child.isAlive) idle.push(child)
@@ -44,7 +53,13 @@ export class Isolates {
     // The undos of a job that is being undone run in it after its handler.
     if (isUndoing(job)) void child.closed.then(reuse)
     else result.then(reuse, reuse)
-    return { result, kill: () => child.kill() }
+    return {
+      result,
+      get isAlive() {
+        return child.isAlive
+      },
+      kill: () => child.kill(),
+    }
   }
 
   async close(): Promise<void> {
@@ -73,7 +88,7 @@ interface Current {
 class IsolateProcess {
   readonly #process: ChildProcess
   readonly #memoryMb: number | undefined
-  readonly #runtime: Runtime
+  readonly #around: Around
   /** It has ended. */
   readonly closed: Promise<void>
   #isAlive = true
@@ -84,9 +99,11 @@ class IsolateProcess {
   #undos = 0
   /** Attempts of undos that are under way. */
   readonly #undoing = new Map<number, { resolve(): void; reject(error: unknown): void }>()
+  /** Removes the rows that it looks for. */
+  readonly #marks = new Map<string, () => void>()
 
-  constructor(modules: readonly string[], { memoryMb, env = [] }: Isolation, runtime: Runtime) {
-    this.#runtime = runtime
+  constructor(modules: readonly string[], { memoryMb, env = [] }: Isolation, around: Around) {
+    this.#around = around
     this.#memoryMb = memoryMb
     const flags = [...inheritedFlags(), ...(memoryMb ? [`--max-old-space-size=${memoryMb}`] : [])]
     this.#process = startChild(flags, [JSON.stringify(modules), String(process.pid)], environmentFor(env))
@@ -114,7 +131,7 @@ class IsolateProcess {
     try {
       return await new Promise((resolve, reject) => {
         this.#current = { seq, context, resolve, reject }
-        this.#send({ kind: 'start', seq, job })
+        this.#send({ kind: 'start', seq, job, commits: this.#commits() })
         if (signal.aborted) abort()
         else signal.addEventListener('abort', abort)
       })
@@ -125,6 +142,11 @@ class IsolateProcess {
         this.#current = undefined
       }
     }
+  }
+
+  #commits(): CommitsOf {
+    const { store, worker } = this.#around
+    return { dialect: store.dialect, schema: store.schema, aheadMs: store.durable.aheadMs(), worker }
   }
 
   /** The work of an undo, which stayed with its handler. */
@@ -170,7 +192,7 @@ class IsolateProcess {
       this.kill()
       return this.closed
     }
-    await withTimeout(this.closed, STOP_MS, kill, this.#runtime)
+    await withTimeout(this.closed, STOP_MS, kill, this.#around.runtime)
   }
 
   #receive(message: FromChild): void {
@@ -180,7 +202,8 @@ class IsolateProcess {
       const attempt = this.#undoing.get(message.undo)
       if (message.error) attempt?.reject(unpackError(message.error))
       else attempt?.resolve()
-    } else if (message.seq !== current?.seq) this.#receiveLate(message)
+    } else if (message.kind === 'unmark') this.#marks.get(message.mark)?.()
+    else if (message.seq !== current?.seq) this.#receiveLate(message)
     else if (message.kind === 'returned') current.resolve(message.result && JSON.parse(message.result))
     else if (message.kind === 'threw') current.reject(unpackError(message.error))
     else if (message.kind === 'call') void this.#perform(message.call, current.context, message)
@@ -194,7 +217,7 @@ class IsolateProcess {
   }
 
   /** A call of a run that is over must not wait for ever. */
-  #receiveLate(message: Exclude<FromChild, { kind: 'uncaught' | 'undone' }>): void {
+  #receiveLate(message: Exclude<FromChild, { kind: 'uncaught' | 'undone' | 'unmark' }>): void {
     if (message.kind !== 'call') return
     const error = packError(
       new OncueError('STALE_RUN', 'this run has ended; its context can no longer write'),
@@ -211,12 +234,24 @@ class IsolateProcess {
         this.#send({ kind: 'result', call, value: await context.durable.undos.register(name, work, options) })
         return
       }
+      if (method === 'mark') return await this.#mark(call)
       // Method and arguments match; the compiler cannot infer that from a union.
       const perform = CALLS[method] as (context: RunContext, ...args: unknown[]) => Promise<unknown>
       this.#send({ kind: 'result', call, value: await perform(context, ...args) })
     } catch (error) {
       this.#send({ kind: 'error', call, error: packError(error, context.job.topic) })
     }
+  }
+
+  /** Answers a call with the name of a row, which stays until the process has looked for it. */
+  #mark(call: number): Promise<void> {
+    const { store, runtime } = this.#around
+    return whileMarked(store, runtime, async (mark) => {
+      const looked = new Promise<void>((resolve) => this.#marks.set(mark, resolve))
+      this.#send({ kind: 'result', call, value: mark })
+      await Promise.race([looked, this.closed])
+      this.#marks.delete(mark)
+    })
   }
 
   #send(message: ToChild): void {
@@ -272,7 +307,7 @@ function receiveUnstored(context: RunContext, step: string, packed: PackedError)
 }
 
 const CALLS: {
-  [Method in Exclude<keyof Calls, 'undo'>]: (
+  [Method in Exclude<keyof Calls, 'undo' | 'mark'>]: (
     context: RunContext,
     ...args: Parameters<Calls[Method]>
   ) => unknown
@@ -287,6 +322,10 @@ const CALLS: {
   finishStep: (context, name, result, isTold) => context.durable.steps.finish(name, result, isTold),
   failStep: (context, name, error) => context.durable.steps.fail(name, unpackError(error)),
   pauseStep: (context, name, attempt, delayMs) => context.durable.steps.pause(name, attempt, delayMs),
+  beginCommit: (context, name) => context.durable.steps.beginCommit(name),
+  endCommit: (context, name, isSent) => context.durable.steps.endCommit(name, isSent),
+  pauseCommit: (context, ms) => context.durable.steps.pauseCommit(ms),
+  beginComplete: (context) => context.beginComplete(),
   sleep: (context, name, until) => context.durable.waits.sleep(name, until),
   since: (context, change) => context.durable.changes.since(change),
   receive: (context, name, options) => context.durable.waits.receive(name, options),

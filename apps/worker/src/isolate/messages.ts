@@ -1,13 +1,16 @@
 import type { ErrorCode, JobLog, SettledChild, StepOptions } from '@oncue/core'
-import type { ClaimedJob } from '@oncue/db'
+import type { ClaimedJob, CommitSettings } from '@oncue/db'
 import type { AskRequest, GivenAnswer, RefusedAnswer } from '../run/ask.ts'
 import type { ChildRef } from '../run/durable/spawn-calls.ts'
 import type { WaitedForPage } from '../run/waited-for.ts'
 import type { PackedError } from './packed-error.ts'
 
+/** What the statements of its commits need to know of the worker. */
+export type CommitsOf = CommitSettings & { readonly worker: string | undefined }
+
 /** `seq` numbers the runs of a child, so that a late message of one run is not taken for the next one's. */
 export type ToChild =
-  | { readonly kind: 'start'; readonly seq: number; readonly job: ClaimedJob }
+  | { readonly kind: 'start'; readonly seq: number; readonly job: ClaimedJob; readonly commits: CommitsOf }
   | { readonly kind: 'abort'; readonly seq: number; readonly code: ErrorCode; readonly message: string }
   /** The run is suspended: release what it holds, and end. */
   | { readonly kind: 'release'; readonly seq: number }
@@ -24,6 +27,8 @@ export type FromChild =
   /** The last message of a child that dies of an uncaught error. */
   | { readonly kind: 'uncaught'; readonly error: PackedError }
   | { readonly kind: 'undone'; readonly undo: number; readonly error?: PackedError | undefined }
+  /** The row is no longer needed. */
+  | { readonly kind: 'unmark'; readonly mark: string }
   | ({ readonly kind: 'tell'; readonly seq: number } & Told)
   | ({ readonly kind: 'call'; readonly seq: number; readonly call: number } & Called)
 
@@ -50,6 +55,13 @@ export interface Calls {
   finishStep(name: string, result: string | undefined, isTold: boolean): Promise<unknown>
   failStep(name: string, error: PackedError): Promise<void>
   pauseStep(name: string, attempt: number, delayMs: number): Promise<void>
+  beginCommit(name: string): Promise<string>
+  endCommit(name: string, isSent: boolean): Promise<{ readonly result: unknown } | null>
+  pauseCommit(ms: number): Promise<void>
+  /** The next statement of the handler ends its job. */
+  beginComplete(): Promise<void>
+  /** Writes a row, until `unmark`, and returns its name. */
+  mark(): Promise<string>
   sleep(name: string, until: number | string | Date): Promise<void>
   since(change: string): Promise<boolean>
   receive(name: string, options: object | undefined): Promise<unknown>

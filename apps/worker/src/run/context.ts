@@ -11,37 +11,23 @@ import {
   type Transactions,
   type Worker,
 } from '@oncue/core'
-import {
-  asSignal,
-  encodeJson,
-  encodeProgress,
-  parseResult,
-  type Registry,
-  utf8Length,
-} from '@oncue/core/internal'
-import {
-  type ClaimedJob,
-  encodeEvents,
-  type NewEvent,
-  type Store,
-  type SuspendedWait,
-  type Transaction,
-} from '@oncue/db'
+import { encodeJson, encodeProgress, parseResult, type Registry, utf8Length } from '@oncue/core/internal'
+import { type ClaimedJob, encodeEvents, type NewEvent, type Store, type SuspendedWait } from '@oncue/db'
 import type { Logger, Runtime } from '@oncue/runtime'
 import { currentTraceparent } from '../observability/tracing.ts'
 import type { AbortReason } from './abort.ts'
 import { toAbortError } from './abort.ts'
 import { createAsk } from './ask.ts'
-import { commit } from './commit.ts'
+import { commit, completionOf } from './commit.ts'
 import { Deferred } from './deferred.ts'
 import type { DryRun } from './durable/calls.ts'
 import { Durable } from './durable/durable.ts'
 import { hashOf, SpawnKeys, spawnedChildren, spawnWith, valuesOf } from './durable/spawn-calls.ts'
-import { comesNoFurther, isUndoing } from './durable/undo.ts'
+import { isUndoing } from './durable/undo.ts'
 import type { JobEvents, RunEvents } from './job-events.ts'
 import { createJobLog } from './job-log.ts'
-import { encodeResult } from './outcome.ts'
 import type { OutcomeRecorder } from './outcome-recorder.ts'
+import { ownTransactions } from './own-transactions.ts'
 import { assertNotInCommit, assertNotNested, createSteps } from './steps.ts'
 import { shortError } from './told-steps.ts'
 import { unawaited, unawaitedAtEnd } from './unawaited.ts'
@@ -194,12 +180,13 @@ export class RunContext implements JobContext {
 
   get commit() {
     return (name: string, work: (tx: unknown) => unknown): Promise<unknown> => {
-      const { store, worker } = this.#around
+      const { store, worker, runtime } = this.#around
       const { job } = this.#run
       // Not before the call: a handler that destructures its context need not have transactions.
       const committed = async () => {
-        const transactions = this.#ownTransactions('commit')
-        return commit(transactions, name, work, { steps: this.durable.steps, store, job, worker })
+        const transactions = ownTransactions(this.#transactions, 'commit')
+        const { steps: record } = this.durable
+        return commit(transactions, name, work, { record, statements: store.durable, job, worker, runtime })
       }
       return unawaitedAtEnd(committed(), this.durable.steps)
     }
@@ -214,40 +201,43 @@ export class RunContext implements JobContext {
   }
 
   async #completeLater(tx: unknown, result: unknown): Promise<void> {
-    this.#ownTransactions('complete')
+    ownTransactions(this.#transactions, 'complete')
     assertNotNested('complete')
     this.#durable?.assertAllAwaited()
-    // On SQLite they would wait for this transaction: they are written after it.
-    if (this.#around.store.dialect === 'postgres') await this.unwritten
+    await this.#writeBeforeEnd()
     await this.#complete(tx, result)
   }
 
   #complete(tx: unknown, value: unknown): Promise<void> {
-    const own = this.#ownTransactions('complete').within(tx) as Transaction
-    assertNotNested('complete')
-    this.#assertMine()
-    // Thrown, and not held like other new calls: the transaction must not stay open.
-    if (isUndoing(this.#run.job)) throw comesNoFurther()
-    this.#durable?.assertAllAwaited()
-    const { id, run, topic } = this.job
-    const result = this.#encodeResult(value, topic)
+    const { store, worker } = this.#around
+    const { own, completed } = completionOf(tx, value, {
+      transactions: this.#transactions,
+      definition: this.#definition,
+      job: this.#run.job,
+      worker,
+      assertMay: () => {
+        this.#assertMine()
+        this.#durable?.assertAllAwaited()
+      },
+    })
     this.#isCompleting = true
-    return this.#around.store.durable.complete({ id, run, worker: this.#around.worker, result }, own)
+    return store.durable.complete(completed, own)
   }
 
-  #encodeResult(value: unknown, topic: string): string | undefined {
-    try {
-      return encodeResult(value, this.#definition, topic)
-    } catch (error) {
-      // Not retried: another run would give the same.
-      throw asSignal(error as OncueError, { kind: 'permanent' })
-    }
+  /** On SQLite they would wait for the transaction that completes the job: they are written after it. */
+  async #writeBeforeEnd(): Promise<void> {
+    if (this.#around.store.dialect === 'postgres') await this.unwritten
   }
 
-  #ownTransactions(call: string): Transactions {
-    if (this.#transactions) return this.#transactions
-    const message = `ctx.${call} was called, and the workers were defined without transactions`
-    throw new OncueError('TRANSACTIONS_NEEDED', message)
+  /** The handler is about to end its job, in a child process. Not refused: it does not always wait for the answer. */
+  async beginComplete(): Promise<void> {
+    await this.#writeBeforeEnd()
+    this.#isCompleting = true
+  }
+
+  /** How its handler may end its job itself. */
+  get transactionMode(): Transactions['mode'] | undefined {
+    return this.#transactions?.mode
   }
 
   /** The handler has sent the end of its job in a transaction of its own; only the store knows what became of it. */

@@ -42,7 +42,7 @@ export function createExecutor(options: ExecutorOptions): Executor {
   const { store, worker, registry, log, middleware, runtime = systemRuntime } = options
   const events = new JobEvents({ store, worker, log, runtime })
   const recorder = new OutcomeRecorder({ store, worker, log, runtime })
-  const isolates = options.inline ? undefined : createIsolates(registry, options.modules, runtime)
+  const isolates = options.inline ? undefined : createIsolates(options, runtime)
   const surroundings = {
     ...options,
     runtime,
@@ -66,8 +66,7 @@ export function createExecutor(options: ExecutorOptions): Executor {
 }
 
 function createIsolates(
-  registry: Registry,
-  modules: readonly string[],
+  { registry, modules, store, worker }: ExecutorOptions,
   runtime: Runtime,
 ): Isolates | undefined {
   const isolated = registry.topics().find((topic) => registry.get(topic)?.definition.isolate)
@@ -77,7 +76,7 @@ function createIsolates(
       hint: 'Pass `modules`: the URLs of the modules that export its handler, so that a child process can load them.',
     })
   }
-  return new Isolates(modules, runtime)
+  return new Isolates(modules, { store, worker, runtime })
 }
 
 /** Should not happen, since claims name their topics. Another worker may know the topic. */
@@ -87,5 +86,5 @@ function unknownTopic(job: ClaimedJob, log: Logger, onEnd: OnEnd | undefined): R
   const ended = Promise.resolve<Ending>({ settlement: { id, run, kind: 'release' }, abandoned: false })
   // Not before the caller has the run.
   if (onEnd) void ended.then(onEnd)
-  return { job, isCompleting: false, abort() {}, die() {}, ended }
+  return { job, isCompleting: false, heard: () => undefined, abort() {}, die() {}, ended }
 }

@@ -23,6 +23,11 @@ export interface Run {
   readonly job: ClaimedJob
   /** Its handler ends the job in a transaction of its own: that the run is lost may only mean that it has. */
   readonly isCompleting: boolean
+  /**
+   * Its handler, in another process, may have ended the job in a transaction of its own, and told so: until that has been read.
+   * Undefined for any other.
+   */
+  heard(): Promise<void> | undefined
   /** Aborts ctx.signal. The first reason counts, except that `lost` overrides any other. */
   abort(reason: AbortReason): void
   /** For tests: ends as if its process had died. Its handler's frame is dropped, and nothing is settled. */
@@ -187,7 +192,17 @@ export class JobRun implements Run, RunView, Timed {
   }
 
   lose(): void {
-    this.abort('lost')
+    const heard = this.heard()
+    if (heard) void heard.then(() => this.abort('lost'))
+    else this.abort('lost')
+  }
+
+  heard(): Promise<void> | undefined {
+    // An asynchronous one waits until the worker knows.
+    if (!this.#isolated || this.#context.transactionMode !== 'sync' || this.isCompleting) return undefined
+    const { runtime } = this.#around
+    // Two turns of the event loop: what was told before this call is read after the first has begun.
+    return runtime.sleep(0).then(() => runtime.sleep(0))
   }
 
   die(): void {
@@ -301,8 +316,15 @@ export class JobRun implements Run, RunView, Timed {
   }
 
   #settle(end: End): void {
-    if (this.isCompleting && this.#aborted !== 'lost') void this.#settleCompleting(end)
+    const mayBeCompleted = this.isCompleting || this.#hasDiedUnheard(end)
+    if (mayBeCompleted && this.#aborted !== 'lost') void this.#settleCompleting(end)
     else this.#decide(end)
+  }
+
+  /** Its process has died, perhaps before it could tell that it has ended the job. */
+  #hasDiedUnheard({ how }: End): boolean {
+    if (this.#context.transactionMode === undefined || this.#isolated?.isAlive !== false) return false
+    return how === 'threw' || how === 'ignored'
   }
 
   /** The transaction of the handler was committed, or it was not. */

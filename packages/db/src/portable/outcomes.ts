@@ -1,14 +1,14 @@
 import { type JobId, LIMITS, OncueError } from '@oncue/core'
 import { assertText } from '@oncue/core/internal'
 import type { Transaction } from '../queue/transaction.ts'
-import type { EnqueueIn, RunRef } from '../store.ts'
+import type { EnqueueIn, RunRef, Store } from '../store.ts'
 import { isUuid } from '../uuid.ts'
 import type { NewAnswer } from './asks.ts'
 import type { RunSpawns } from './children.ts'
 import { q, type Sql } from './sql.ts'
 
 /** What later runs of a job rely on, and signals from outside. */
-export interface DurableStore {
+export interface DurableStore extends CommitStatements {
   /** Everything that is recorded for a job, in recorded order. */
   outcomes(id: JobId): Promise<Outcome[]>
 
@@ -50,6 +50,15 @@ export interface DurableStore {
    */
   answer(answer: NewAnswer): Promise<void>
 
+  /** Whether this run, of this worker, has completed its job. */
+  hasCompleted(run: RunRef, worker: string | undefined): Promise<boolean>
+
+  /** How far the clock of a test is ahead of the host's. Null: the database has the clock. */
+  aheadMs(): number | null
+}
+
+/** Statements in transactions of the caller's. */
+export interface CommitStatements {
   /** On SQLite: makes this transaction the only one that writes, so that it cannot fail later for another's sake. */
   openCommit(tx: Transaction): Promise<void>
 
@@ -62,9 +71,11 @@ export interface DurableStore {
 
   /** Completes the job of a run, as `settle` does, in the caller's transaction, by the rules of `commit`. */
   complete(run: CompletedRun, tx: Transaction): Promise<void>
+}
 
-  /** Whether this run, of this worker, has completed its job. */
-  hasCompleted(run: RunRef, worker: string | undefined): Promise<boolean>
+/** What they need to know of a store. */
+export type CommitSettings = Pick<Store, 'dialect' | 'schema'> & {
+  readonly aheadMs: ReturnType<DurableStore['aheadMs']>
 }
 
 /** `result` is JSON text. `worker` as for `settle`. */

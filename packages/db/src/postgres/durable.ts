@@ -7,13 +7,11 @@ import {
   type DurableStore,
   encodeOutcomes,
   isNewSignal,
-  knownCommit,
   liveDurable,
   type NewSignal,
   type Outcome,
   type OutcomeKind,
   RecordedRuns,
-  staleCommit,
 } from '../portable/outcomes.ts'
 import { results } from '../portable/reads/jobs.ts'
 import type { Sql } from '../portable/sql.ts'
@@ -21,8 +19,8 @@ import { driveIn, type Step, type Steps, type Transaction } from '../queue/trans
 import { type Rename, renamed } from '../schema.ts'
 import { assertWorkerId, isUuid } from '../uuid.ts'
 import type { PostgresClient } from './client.ts'
+import { createCommits } from './commits.ts'
 import { enqueueAndWake } from './enqueue.ts'
-import { toOncueError } from './errors.ts'
 import type { Query } from './sql.ts'
 import * as statements from './sql-durable.ts'
 
@@ -37,6 +35,7 @@ type Options = {
 }
 
 export function createDurable({ client, sql, runtime, newId, now, assertOpen }: Options): DurableStore {
+  const commits = createCommits({ rename: client.rename, now })
   return {
     async outcomes(id) {
       assertOpen()
@@ -96,30 +95,24 @@ export function createDurable({ client, sql, runtime, newId, now, assertOpen }: 
       })
     },
 
-    // No lock is needed before the last statement.
-    async openCommit() {},
-
-    async commit(result, tx) {
+    openCommit(tx) {
       assertOpen()
-      function* steps(): Steps<void> {
-        const [row] = yield step(statements.commit(result, now()), true)
-        if (row?.state === 'stale') throw staleCommit(result)
-        if (row?.state === 'known') throw knownCommit(result)
-      }
-      await driveIn(tx, renamed(steps(), client.rename))
+      return commits.openCommit(tx)
     },
 
-    async complete(run, tx) {
+    commit(result, tx) {
       assertOpen()
-      function* steps(): Steps<void> {
-        const [row] = yield step(statements.complete(run, now()), true)
-        if (Number(row?.stale) > 0) throw staleCommit(run)
-      }
-      await driveIn(tx, renamed(steps(), client.rename)).catch((error) => {
-        const ours = toOncueError(error)
-        // Otherwise the driver's own, as of the caller's other statements.
-        throw ours.code === 'UNSUPPORTED_ISOLATION' ? ours : error
-      })
+      return commits.commit(result, tx)
+    },
+
+    complete(run, tx) {
+      assertOpen()
+      return commits.complete(run, tx)
+    },
+
+    aheadMs() {
+      const at = now()
+      return at && at.getTime() - runtime.now()
     },
 
     async hasCompleted(run, worker) {

@@ -1,13 +1,7 @@
-import { isOncueError, OncueError, type Transactions } from '@oncue/core'
-import type { Runtime } from '@oncue/runtime'
-import { toOncueError as fromPostgres } from '../postgres/errors.ts'
-import { renamed, renameTo } from '../schema.ts'
-import { toOncueError as fromSqlite } from '../sqlite/errors.ts'
-import type { Store } from '../store.ts'
+import { OncueError, type Transactions } from '@oncue/core'
 import { assertPool, isInTransaction, PRISMA_TIMES, type PrismaHost, type SqliteHost } from './hosts.ts'
 import { fromKnex, fromMikroOrm, fromPostgresJs, fromTypeOrm } from './orm-transactions.ts'
 import { type DrizzleSql, type DrizzleTransaction, fromDrizzle, fromKysely } from './query-builders.ts'
-import { driveIn, type Row, type Steps, type Transaction } from './transaction.ts'
 
 /** The transaction that a method gives to its function. */
 type TxOf<Method> = Method extends (work: (tx: infer Tx) => never, ...rest: never[]) => unknown ? Tx : never
@@ -199,67 +193,4 @@ function inSqlite(database: SqliteHost, work: (database: SqliteHost) => unknown)
     if (isInTransaction(database)) database.exec('ROLLBACK')
     throw error
   }
-}
-
-// --- for the worker
-
-/** Names that no other process uses, for as long as the check takes. */
-const CHECK_MS = 60_000
-
-/** Throws OTHER_DATABASE unless rows that the store writes are seen in these transactions. */
-export async function assertSameDatabase(
-  store: Store,
-  transactions: Transactions,
-  runtime: Runtime,
-): Promise<void> {
-  const name = `transactions:${runtime.uuid()}`
-  const by = runtime.uuid()
-  await store.lead(name, by, CHECK_MS)
-  try {
-    const isSeen = await sees(store, transactions, name)
-    if (isSeen) return
-  } catch (cause) {
-    if (isRepeatable(cause) || isOncueError(cause)) throw cause
-    const why = cause instanceof Error ? cause.message : String(cause)
-    throw otherDatabase(`: ${why}`, { cause })
-  } finally {
-    await store.stepDown(name, by).catch(() => {})
-  }
-  throw otherDatabase('')
-}
-
-function otherDatabase(why: string, options?: { cause: unknown }): OncueError {
-  const message = `the transactions given to defineWorkers are not on the database of the worker${why}`
-  return new OncueError('OTHER_DATABASE', message, options)
-}
-
-async function sees(store: Store, { open, within }: Transactions, name: string): Promise<boolean> {
-  const mark = store.dialect === 'postgres' ? '$1' : '?'
-  const table = store.dialect === 'postgres' ? 'oncue.leaders' : 'oncue_leaders'
-  function* steps(): Steps<Row[]> {
-    return yield { text: `select name from ${table} where name = ${mark}`, values: [name], reads: true }
-  }
-  let seen: Promise<Row[]> = Promise.resolve([])
-  await open((tx) => {
-    seen = driveIn(within(tx) as Transaction, renamed(steps(), renameTo(store.schema, store.dialect)))
-    // A failure reaches the library, which rolls back.
-    return seen
-  })
-  return (await seen).length > 0
-}
-
-const REPEATABLE = new Set<string>(['DATABASE_CONFLICT', 'DATABASE_BUSY', 'DATABASE_UNAVAILABLE'])
-const MAX_CAUSES = 5
-
-/** Whether a transaction that failed with this may succeed when it is repeated. Libraries wrap the error of the driver. */
-export function isRepeatable(error: unknown): boolean {
-  let cause = error
-  for (let depth = 0; depth < MAX_CAUSES && typeof cause === 'object' && cause !== null; depth++) {
-    // Prisma's own code for a conflict.
-    if ('code' in cause && cause.code === 'P2034') return true
-    if (REPEATABLE.has(fromPostgres(cause).code) || REPEATABLE.has(fromSqlite(cause).code)) return true
-    const { cause: inner, driverError } = cause as { cause?: unknown; driverError?: unknown }
-    cause = inner ?? driverError
-  }
-  return false
 }

@@ -2,25 +2,18 @@ import type { JobId } from '@oncue/core'
 import { answer } from '../portable/asks.ts'
 import { spawnedJobs, spawnKey } from '../portable/children.ts'
 import { dueQueues } from '../portable/enqueue.ts'
-import {
-  type DurableStore,
-  encodeOutcomes,
-  knownCommit,
-  liveDurable,
-  RecordedRuns,
-  staleCommit,
-} from '../portable/outcomes.ts'
+import { type DurableStore, encodeOutcomes, liveDurable, RecordedRuns } from '../portable/outcomes.ts'
 import { results } from '../portable/reads/jobs.ts'
 import type { Sql } from '../portable/sql.ts'
-import { drive, driveIn, type Steps } from '../queue/transaction.ts'
+import { drive, driveIn } from '../queue/transaction.ts'
 import { type Rename, renamed } from '../schema.ts'
 import { assertWorkerId, isUuid } from '../uuid.ts'
 import type { SqliteWriter } from './client.ts'
+import { createCommits } from './commits.ts'
 import type { Database } from './driver.ts'
 import { toOncueError } from './errors.ts'
 import { IS_COMPLETED } from './sql.ts'
-import { RECORDED, TAKE_WRITE_LOCK } from './sql-durable.ts'
-import { workSteps } from './work/callers.ts'
+import { RECORDED } from './sql-durable.ts'
 import { type OutcomeRow, signalSteps, toOutcome } from './work/durable.ts'
 import type { SqliteWork } from './work/work.ts'
 
@@ -38,6 +31,7 @@ type Options = {
 
 export function createDurable(options: Options): DurableStore {
   const { sql, reader, writer, work, rename, newId, now, wake, assertOpen } = options
+  const commits = createCommits({ rename, now })
   const after = (id: JobId, seq: number) => {
     try {
       return (reader.prepare(RECORDED).all(id, seq) as OutcomeRow[]).map(toOutcome)
@@ -102,32 +96,20 @@ export function createDurable(options: Options): DurableStore {
 
     openCommit(tx) {
       assertOpen()
-      return driveIn(tx, renamed(writes(TAKE_WRITE_LOCK), rename))
+      return commits.openCommit(tx)
     },
 
     commit(result, tx) {
       assertOpen()
-      const { worker = null, ...recorded } = result
-      const at = now()
-      function* steps(): Steps<void> {
-        const state = yield* workSteps((own) => own.durable.commit(recorded, worker, at))
-        if (state === 'stale') throw staleCommit(result)
-        if (state === 'known') throw knownCommit(result)
-      }
-      return driveIn(tx, renamed(steps(), rename))
+      return commits.commit(result, tx)
     },
 
     complete(run, tx) {
       assertOpen()
-      const { worker = null, id, result } = run
-      const completion = { id, run: run.run, kind: 'complete', result } as const
-      // The work runs again after each statement, and must decide the same.
-      const at = now()
-      function* steps(): Steps<void> {
-        if (!(yield* workSteps((own) => own.complete(completion, worker, at)))) throw staleCommit(run)
-      }
-      return driveIn(tx, renamed(steps(), rename))
+      return commits.complete(run, tx)
     },
+
+    aheadMs: () => now() - writer.runtime.now(),
 
     async hasCompleted({ id, run }, worker) {
       assertOpen()
@@ -139,8 +121,4 @@ export function createDurable(options: Options): DurableStore {
       }
     },
   }
-}
-
-function* writes(text: string): Steps<void> {
-  yield { text, values: [], reads: false }
 }

@@ -1,7 +1,8 @@
-import { type JobDefinition, OncueError } from '@oncue/core'
+import type { JobDefinition, OncueError } from '@oncue/core'
 import type { Store } from '@oncue/db'
 import type { Runtime } from '@oncue/runtime'
 import type { OutcomeRecorder } from '../outcome-recorder.ts'
+import { notAwaited } from '../own-transactions.ts'
 import { Calls, type DurableRun } from './calls.ts'
 import { Changes } from './changes.ts'
 import { ChildCalls } from './child-calls.ts'
@@ -70,9 +71,7 @@ export class Durable {
   /** Before the handler ends its job itself: what is under way could not be written afterwards. */
   assertAllAwaited(): void {
     const { held } = this.#calls
-    if (held.length === 0) return
-    const message = `ctx.complete was called before these calls of ctx had ended: ${held.join(', ')}`
-    throw new OncueError('NOT_AWAITED', message)
+    if (held.length > 0) throw notAwaited(held)
   }
 
   /** The run has ended: releases timers and whatever is open. */

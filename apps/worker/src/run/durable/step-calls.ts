@@ -1,8 +1,7 @@
-import { OncueError } from '@oncue/core'
+import type { OncueError } from '@oncue/core'
 import { describeError } from '@oncue/core/internal'
-import { isRepeatable } from '@oncue/db'
-import { backoff } from '@oncue/runtime'
 import { isAbort } from '../abort.ts'
+import type { CommitRecord } from '../commit.ts'
 import type { StepRecord } from '../steps.ts'
 import { Attempts, STEP } from './attempts.ts'
 import type { Calls } from './calls.ts'
@@ -10,12 +9,8 @@ import type { Calls } from './calls.ts'
 /** A step has finished whose events do not say so: for the job's event stream. */
 export type OnStep = (name: string, text: string | undefined) => void
 
-/** Of a transaction that loses to others. */
-const COMMIT_ATTEMPTS = 10
-const COMMIT_BACKOFF = { firstMs: 10, maxMs: 1_000 }
-
 /** `ctx.step` and `ctx.commit`. */
-export class StepCalls implements StepRecord {
+export class StepCalls implements StepRecord, CommitRecord {
   readonly #calls: Calls
   readonly #attempts: Attempts
   readonly #onStep: OnStep
@@ -85,49 +80,28 @@ export class StepCalls implements StepRecord {
     this.#calls.run.refuseRepeat(error)
   }
 
-  /**
-   * Runs a transaction that records the result of a step as its last statement, again as long as it fails by no fault of
-   * its own. `onSent` is called before that statement: from then on only the store knows whether it was committed.
-   */
-  async commit(name: string, transact: (key: string, onSent: () => void) => Promise<void>): Promise<unknown> {
-    const key = this.#attempts.keyOf(name)
-    const { replay, runtime } = this.#calls
-    try {
-      for (let attempt = 1; ; attempt++) {
-        this.#calls.assertMine()
-        // The handler has survived these, and writes its rows because of them.
-        if (replay.hasFailures) await replay.send([])
-        let isSent = false
-        const onSent = () => {
-          isSent = true
-        }
-        const failed = await transact(key, onSent).then(
-          () => undefined,
-          (error: unknown) => ({ error }),
-        )
-        // Waits for the lock of a transaction that is still under way after its connection was lost.
-        if (isSent) await replay.send([])
-        if (replay.recorded.has(key)) break
-        if (!failed) throw notCommitted(name)
-        if (!isRepeatable(failed.error) || attempt === COMMIT_ATTEMPTS) throw failed.error
-        await this.#calls.sleepHere(backoff(attempt, COMMIT_BACKOFF, runtime))
-      }
-      const { data } = await replay.ask(key, { isRecorded: true })
-      const { result } = data as { readonly result?: unknown }
-      this.#onStep(name, result === undefined ? undefined : JSON.stringify(result))
-      return result
-    } catch (error) {
-      await this.fail(name, error)
-      throw error
-    } finally {
-      this.#attempts.end(name)
-    }
+  async beginCommit(name: string): Promise<string> {
+    const { replay } = this.#calls
+    this.#calls.assertMine()
+    // The handler has survived these, and writes its rows because of them.
+    if (replay.hasFailures) await replay.send([])
+    return this.#attempts.keyOf(name)
   }
-}
 
-function notCommitted(name: string): OncueError {
-  const message = `the transaction of the commit ${JSON.stringify(name)} ended, and was not committed`
-  return new OncueError('UNSUPPORTED_TRANSACTION', message, {
-    hint: 'Neither commit nor roll back within the work of ctx.commit: throw to roll back.',
-  })
+  async endCommit(name: string, isSent: boolean): Promise<{ readonly result: unknown } | null> {
+    const key = this.#attempts.keyOf(name)
+    const { replay } = this.#calls
+    // Waits for the lock of a transaction that is still under way after its connection was lost.
+    if (isSent) await replay.send([])
+    if (!replay.recorded.has(key)) return null
+    const { data } = await replay.ask(key, { isRecorded: true })
+    const { result } = data as { readonly result?: unknown }
+    this.#onStep(name, result === undefined ? undefined : JSON.stringify(result))
+    this.#attempts.end(name)
+    return { result }
+  }
+
+  pauseCommit(ms: number): Promise<void> {
+    return this.#calls.sleepHere(ms)
+  }
 }
