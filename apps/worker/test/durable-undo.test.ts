@@ -301,7 +301,7 @@ describeBoth('a job with undos', (bench) => {
     })
     await life.begin()
     const told = ({ events }: JobDetails) =>
-      events.flatMap(({ type, data }) => (type === 'undo_failed' ? [data] : []))
+      events.flatMap(({ type, data }) => (type === 'undo_retried' ? [data] : []))
     const attempt = (n: number) => ({
       name: 'refund',
       attempt: n,
@@ -315,7 +315,7 @@ describeBoth('a job with undos', (bench) => {
     expect(told(done)).toEqual([attempt(1), attempt(2)])
     expect(done).toMatchObject({ status: 'failed', lastError: { message: 'no' } })
     const story = await life.store.timeline(life.id)
-    const entries = story?.entries.filter(({ kind, name }) => kind === 'event' && name === 'undo_failed')
+    const entries = story?.entries.filter(({ kind, name }) => kind === 'event' && name === 'undo_retried')
     expect(entries?.map(({ data }) => data)).toEqual([attempt(1), attempt(2)])
   })
 

@@ -328,6 +328,30 @@ describeBoth('a run that is repeated', (bench) => {
     expect(delays).not.toContain(1_000)
   })
 
+  it('tells why each attempt of a step failed, as soon as another is to follow', async () => {
+    let failures = 2
+    const life = await Life.on(bench, async (_job, { step }) => {
+      const work = () => {
+        failures -= 1
+        if (failures >= 0) throw Object.assign(new TypeError(`no route ${failures}`), { code: 'ENOROUTE' })
+      }
+      await step('charge', work, { retry: { max: 2, strategy: 'fixed', baseDelay: HOUR } })
+    })
+    await life.begin()
+    const told = ({ events }: JobDetails) =>
+      events.flatMap(({ type, data }) => (type === 'step_retried' ? [data] : []))
+    const attempt = (n: number) => ({
+      name: 'charge',
+      attempt: n,
+      error: { class: 'TypeError', message: `no route ${2 - n}`, code: 'ENOROUTE' },
+    })
+    expect(told((await life.store.get(life.id)) ?? expect.unreachable())).toEqual([attempt(1)])
+    expect(told(await life.goOn(HOUR))).toEqual([attempt(1), attempt(2)])
+    const done = await life.goOn(HOUR)
+    expect(done.status).toBe('completed')
+    expect(told(done)).toEqual([attempt(1), attempt(2)])
+  })
+
   it('does not write again what it wrote, until it comes to something new', async () => {
     const life = await Life.on(bench, async (_job, { log, emit, progress, checkpoint, step, sleep }) => {
       log.info('begins')

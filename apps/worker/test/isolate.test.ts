@@ -243,6 +243,18 @@ describeBoth('an isolated job', (bench) => {
     })
   })
 
+  it('tells why an attempt of a step failed', async () => {
+    const done = await (await isolated(bench)).run('retries_step')
+    expect(done).toMatchObject({ status: 'completed', result: 2 })
+    expect(done.events.map(({ type, data }) => [type, data])).toEqual([
+      [
+        'step_retried',
+        { name: 'charge', attempt: 1, error: { class: 'RateLimited', message: 'too many', code: 'E429' } },
+      ],
+      ['step_finished', { name: 'charge', result: 2 }],
+    ])
+  })
+
   it('has its module set up once in its process, and closed at the end', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'oncue-isolate-'))
     const closed = join(folder, 'closed')

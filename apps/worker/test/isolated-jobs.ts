@@ -34,6 +34,7 @@ const jobs = defineJobs({
   snoozes: isolated(),
   map: isolated(),
   charges: isolated(),
+  retries_step: isolated(),
   ready: isolated(),
   environment: isolated(),
   named_environment: isolated({ env: ['ONCUE_TEST_KEY'] }),
@@ -108,6 +109,15 @@ export const workers = defineWorkers(jobs, {
       .catch((cause) => {
         throw new Error('could not charge', { cause })
       })
+  },
+  retries_step: async (_job, ctx) => {
+    let attempts = 0
+    const charge = () => {
+      attempts += 1
+      if (attempts === 1) throw new RateLimited('too many')
+      return attempts
+    }
+    return ctx.step('charge', charge, { retry: { strategy: 'fixed', baseDelay: 0 } })
   },
   environment,
   named_environment: environment,

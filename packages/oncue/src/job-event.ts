@@ -79,7 +79,8 @@ function sentenceOf({ type, data, created }: JobEvent): string {
   if (type === 'replaced') return known.jobId ? `replaced by ${known.jobId}` : 'replaced'
   if (type === 'step_finished' && known.name) return `step ${known.name} finished`
   if (type === 'undone' && known.name) return `undo ${known.name} has run`
-  if (type === 'undo_failed' && known.name) return undoFailed(known)
+  if (type === 'step_retried' && known.name) return retried('step', known)
+  if (type === 'undo_retried' && known.name) return retried('undo', known)
   if (type === 'undoing') return `undoing, then ${known.status ?? 'failed'}`
   const told = known.name === undefined ? undefined : AGENTS[type]
   if (told) return told(known.name ?? '', known)
@@ -89,9 +90,9 @@ function sentenceOf({ type, data, created }: JobEvent): string {
 }
 
 /** "undo refund failed, attempt 2: GatewayTimeoutError: no answer" */
-function undoFailed({ name, attempt, error }: EventData): string {
+function retried(what: 'step' | 'undo', { name, attempt, error }: EventData): string {
   const which = attempt === undefined ? '' : `, attempt ${attempt}`
-  return `undo ${name} failed${which}${error ? `: ${errorInWords(error)}` : ''}`
+  return `${what} ${name} failed${which}${error ? `: ${errorInWords(error)}` : ''}`
 }
 
 function runOf({ run, worker, startedAt, delayMs, error }: EventData, how: string, ended: Date): string {

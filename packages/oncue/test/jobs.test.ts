@@ -329,12 +329,14 @@ describeBoth('commands on jobs', (bench) => {
     await bench.store.events.append(id, null, [
       { type: 'log', data: { level: 'warn', message: 'slow reply', fields: { host: 'a' } } },
       { type: 'invoice_sent', data: { number: 7 } },
-      { type: 'undo_failed', data: { name: 'refund', attempt: 2, error: ERROR } },
+      { type: 'step_retried', data: { name: 'charge', attempt: 1, error: ERROR } },
+      { type: 'undo_retried', data: { name: 'refund', attempt: 2, error: ERROR } },
     ])
     const text = await bench.text('show', id)
     expect(text).toMatch(/ run 1 failed(?: after \S+)? on …0f6f1d1f7a01: TypeError: no such user$/m)
     expect(text).toMatch(/ set to run now by ada$/m)
     expect(text).toMatch(/ warn: slow reply \{"host":"a"\}$/m)
+    expect(text).toMatch(/ step charge failed, attempt 1: TypeError: no such user$/m)
     expect(text).toMatch(/ undo refund failed, attempt 2: TypeError: no such user$/m)
     expect(text).toMatch(/ invoice_sent \{"number":7\}$/m)
     const child = await bench.add('mail', { after: [id] })

@@ -248,7 +248,8 @@ class ChildContext implements JobContext {
           return begun
         },
         finish: (name, text, isTold) => call('finishStep', name, text, isTold).finally(() => ended(name)),
-        pause: (name, attempt, delayMs) => call('pauseStep', name, attempt, delayMs),
+        pause: (name, attempt, delayMs, error) =>
+          call('pauseStep', name, attempt, delayMs, packError(error, job.topic)),
         fail: (name, error) => record.fail(name, error).finally(() => ended(name)),
         unstored: (name, error) => {
           ended(name)

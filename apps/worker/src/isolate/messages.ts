@@ -54,7 +54,8 @@ export interface Calls {
   /** JSON text. */
   finishStep(name: string, result: string | undefined, isTold: boolean): Promise<unknown>
   failStep(name: string, error: PackedError): Promise<void>
-  pauseStep(name: string, attempt: number, delayMs: number): Promise<void>
+  /** `error`: why this attempt failed. */
+  pauseStep(name: string, attempt: number, delayMs: number, error: PackedError): Promise<void>
   beginCommit(name: string): Promise<string>
   endCommit(name: string, isSent: boolean): Promise<{ readonly result: unknown } | null>
   pauseCommit(ms: number): Promise<void>

@@ -69,6 +69,7 @@ export interface RunView {
 const OWN_EVENTS = new Set([
   'log',
   'step_finished',
+  'step_retried',
   'run_started',
   'run_failed',
   'run_crashed',
@@ -77,7 +78,7 @@ const OWN_EVENTS = new Set([
   'run_suspended',
   'undoing',
   'undone',
-  'undo_failed',
+  'undo_retried',
   'replaced',
   'requeued',
   'steps_forgotten',
@@ -309,11 +310,8 @@ export class RunContext implements JobContext {
       onUndone: (name) => {
         if (!this.#run.isOver) this.#ownEvents.event({ type: 'undone', data: { name } })
       },
-      onUndoFailed: (name, attempt, error) => {
-        if (this.#run.isOver) return
-        const data = { name, attempt, error: shortError(error) }
-        this.#ownEvents.event({ type: 'undo_failed', data })
-      },
+      onStepRetried: (...attempt) => this.#tellRetry('step_retried', ...attempt),
+      onUndoRetried: (...attempt) => this.#tellRetry('undo_retried', ...attempt),
     })
     if (run.isOver) durable.close()
     else if (run.aborted === 'shutdown') durable.hurry()
@@ -325,6 +323,11 @@ export class RunContext implements JobContext {
     const isShown = text !== undefined && utf8Length(text) <= LIMITS.inlineBytes
     const data = { name, ...(isShown && { result: JSON.parse(text) as unknown }) }
     this.#ownEvents.event({ type: 'step_finished', data })
+  }
+
+  #tellRetry(type: 'step_retried' | 'undo_retried', name: string, attempt: number, error: unknown): void {
+    if (this.#run.isOver) return
+    this.#ownEvents.event({ type, data: { name, attempt, error: shortError(error) } })
   }
 
   get undo(): JobContext['undo'] {

@@ -98,7 +98,7 @@ describe('a suspended job', () => {
       ['node_finished', { name: 'book', result: { room: 7 } }],
       ['undoing', { status: 'cancelled' }],
       [
-        'undo_failed',
+        'undo_retried',
         { name: 'refund', attempt: 2, error: { class: 'GatewayTimeoutError', message: 'late' } },
       ],
       ['steps_forgotten', { from: 'book', by: 'ada' }],

@@ -479,9 +479,10 @@ interface AgentData {
   readonly result?: unknown
 }
 
-/** Calls whose events have a value or an error: what an agent does, and undos that are repeated. */
+/** Calls whose events have a value or an error: what an agent does, and what is tried again. */
 const CALLS: ReadonlySet<string> = new Set([
-  'undo_failed',
+  'step_retried',
+  'undo_retried',
   'plan_generated',
   'node_started',
   'node_finished',
@@ -511,8 +512,12 @@ function eventLook(type: string, data: unknown): Look {
       return { title: `Tool${named} called`, icon: 'running', tone: 'neutral' }
     case 'tool_returned':
       return { title: `Tool${named} ${isBad ? 'failed' : 'returned'}`, ...ended }
-    case 'undo_failed':
-      return { title: `Undo${named} failed${attempt === undefined ? '' : `, attempt ${attempt}`}`, ...ended }
+    case 'step_retried':
+    case 'undo_retried':
+      return {
+        title: `${type === 'step_retried' ? 'Step' : 'Undo'}${named} failed${attempt === undefined ? '' : `, attempt ${attempt}`}`,
+        ...ended,
+      }
     case 'undoing':
       return {
         title: `Undoing began; the job will end as ${status ?? 'failed'}`,

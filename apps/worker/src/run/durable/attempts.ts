@@ -8,6 +8,9 @@ type Kind = { readonly key: 'step' | 'undone'; readonly pause: 'retry' | 'undo_r
 export const STEP: Kind = { key: 'step', pause: 'retry' }
 export const UNDO: Kind = { key: 'undone', pause: 'undo_retry' }
 
+/** Told of each attempt that failed and is followed by another. */
+export type OnRetried = (name: string, attempt: number, error: unknown) => void
+
 /** The attempts of the steps of a run, or of its undos. Short pauses between them are waited for in the worker. */
 export class Attempts {
   readonly #calls: Calls

@@ -6,18 +6,17 @@ import { notAwaited } from '../own-transactions.ts'
 import { Calls, type DurableRun } from './calls.ts'
 import { Changes } from './changes.ts'
 import { ChildCalls } from './child-calls.ts'
-import { type OnStep, StepCalls } from './step-calls.ts'
+import { StepCalls, type StepsTold } from './step-calls.ts'
 import { UndoCalls, type UndoTold } from './undo-calls.ts'
 import { WaitCalls } from './wait-calls.ts'
 
-export interface DurableOptions extends UndoTold {
+export interface DurableOptions extends StepsTold, UndoTold {
   readonly store: Pick<Store, 'durable'>
   readonly recorder: OutcomeRecorder
   readonly runtime: Runtime
   readonly definition: Pick<JobDefinition, 'signals'>
   /** A result of a child, by the schema of its topic. */
   readonly parseResult: (topic: string, result: unknown) => unknown
-  readonly onStep: OnStep
 }
 
 /** What a run remembers and waits for: `Replay` decides when each call is answered, `Suspension` when the run leaves. */
@@ -32,7 +31,7 @@ export class Durable {
   constructor(run: DurableRun, options: DurableOptions) {
     const calls = new Calls(run, options)
     this.#calls = calls
-    this.steps = new StepCalls(calls, options.onStep)
+    this.steps = new StepCalls(calls, options)
     this.waits = new WaitCalls(calls, options.definition)
     this.children = new ChildCalls(calls, options)
     this.changes = new Changes(calls)

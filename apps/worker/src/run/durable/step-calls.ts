@@ -3,22 +3,27 @@ import { describeError } from '@oncue/core/internal'
 import { isAbort } from '../abort.ts'
 import type { CommitRecord } from '../commit.ts'
 import type { StepRecord } from '../steps.ts'
-import { Attempts, STEP } from './attempts.ts'
+import { Attempts, type OnRetried, STEP } from './attempts.ts'
 import type { Calls } from './calls.ts'
 
-/** A step has finished whose events do not say so: for the job's event stream. */
-export type OnStep = (name: string, text: string | undefined) => void
+/** For the job's event stream. */
+export interface StepsTold {
+  /** A step has finished whose events do not say so. */
+  readonly onStep: (name: string, text: string | undefined) => void
+  /** An attempt failed, and another follows. */
+  readonly onStepRetried: OnRetried
+}
 
 /** `ctx.step` and `ctx.commit`. */
 export class StepCalls implements StepRecord, CommitRecord {
   readonly #calls: Calls
   readonly #attempts: Attempts
-  readonly #onStep: OnStep
+  readonly #told: StepsTold
 
-  constructor(calls: Calls, onStep: OnStep) {
+  constructor(calls: Calls, told: StepsTold) {
     this.#calls = calls
     this.#attempts = new Attempts(calls, STEP)
-    this.#onStep = onStep
+    this.#told = told
   }
 
   get signal(): AbortSignal {
@@ -54,7 +59,7 @@ export class StepCalls implements StepRecord, CommitRecord {
         kind: 'step',
         data: text === undefined ? '{}' : `{"result":${text}}`,
       })
-      if (!isTold) this.#onStep(name, text)
+      if (!isTold) this.#told.onStep(name, text)
       return text === undefined ? undefined : JSON.parse(text)
     } finally {
       this.#attempts.end(name)
@@ -71,7 +76,8 @@ export class StepCalls implements StepRecord, CommitRecord {
     if (inTurn) await inTurn
   }
 
-  pause(name: string, attempt: number, delayMs: number): Promise<void> {
+  pause(name: string, attempt: number, delayMs: number, error: unknown): Promise<void> {
+    this.#told.onStepRetried(name, attempt, error)
     return this.#attempts.pause(name, attempt, delayMs)
   }
 
@@ -96,7 +102,7 @@ export class StepCalls implements StepRecord, CommitRecord {
     if (!replay.recorded.has(key)) return null
     const { data } = await replay.ask(key, { isRecorded: true })
     const { result } = data as { readonly result?: unknown }
-    this.#onStep(name, result === undefined ? undefined : JSON.stringify(result))
+    this.#told.onStep(name, result === undefined ? undefined : JSON.stringify(result))
     this.#attempts.end(name)
     return { result }
   }

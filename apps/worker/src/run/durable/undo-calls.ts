@@ -7,7 +7,7 @@ import {
   type StepRecord,
   type Work,
 } from '../steps.ts'
-import { Attempts, UNDO } from './attempts.ts'
+import { Attempts, type OnRetried, UNDO } from './attempts.ts'
 import type { Calls } from './calls.ts'
 import { type RegisteredUndo, type UndoEnd, undoFailed, undoMissing, withUndoRetry } from './undo.ts'
 
@@ -24,8 +24,7 @@ export function assertUndo(name: unknown, work: unknown, options: StepOptions): 
 /** Who hears of the undos that run. */
 export interface UndoTold {
   readonly onUndone: (name: string) => void
-  /** It is repeated. */
-  readonly onUndoFailed: (name: string, attempt: number, error: unknown) => void
+  readonly onUndoRetried: OnRetried
 }
 
 /** `ctx.undo`, and the run of what it registered. */
@@ -114,7 +113,7 @@ export class UndoCalls {
       },
       fail: async (name) => attempts.end(name),
       pause: (name, attempt, delayMs, error) => {
-        this.#told.onUndoFailed(name, attempt, error)
+        this.#told.onUndoRetried(name, attempt, error)
         return attempts.pause(name, attempt, delayMs)
       },
       unstored: (name) => attempts.end(name),
