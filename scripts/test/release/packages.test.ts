@@ -5,6 +5,7 @@ import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { findProblems } from '../../release/check-package.ts'
 import { PACKAGES, type Packed, pack, packAll } from '../../release/packages.ts'
+import { MAX_SDK_BYTES, sdkBytes } from '../../release/sdk-size.ts'
 import { ROOT } from '../../start/root.ts'
 
 // Checks that need the network (installing the tarballs, and using them) are part of `pnpm sdk`.
@@ -45,6 +46,10 @@ describe('the packages', () => {
     const { fixed } = JSON.parse(readFileSync(join(ROOT, '.changeset/config.json'), 'utf8'))
     expect(fixed).toEqual([[...names].sort()])
   })
+})
+
+it('the SDK is small, with all files that an app loads', async () => {
+  expect(await sdkBytes()).toBeLessThanOrEqual(MAX_SDK_BYTES)
 })
 
 describe('a package', () => {
