@@ -1,9 +1,9 @@
 import { execFile } from 'node:child_process'
 import { readFile, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { openStore } from '@oncue/db'
+import { eventually } from '@oncue/testing'
 import type { Place } from './place.ts'
 import {
   completes,
@@ -22,7 +22,6 @@ export const summary =
   'npm create oncue, template nest: dev, build and start; oncue init in a project of nest new'
 
 const execute = promisify(execFile)
-const RUN_MS = 30_000
 const PASSWORD = 'a long password'
 const BASIC = { authorization: `Basic ${Buffer.from(`admin:${PASSWORD}`).toString('base64')}` }
 const JOB = ['send_welcome', { email: 'grace@example.com' }] as const
@@ -115,28 +114,15 @@ async function tryFresh(home: string, env: Place['env'], origin: string): Promis
   await running(server, () =>
     running(worker, async () => {
       await server.says(/successfully started/)
-      const id = await readPage(origin)
+      // It says so just before it listens.
+      const id = await eventually(async () => (await fetch(origin)).text())
       const store = await openStore(env.DATABASE_URL)
-      const deadline = performance.now() + RUN_MS
-      while ((await store.get(id))?.status !== 'completed') {
-        if (performance.now() > deadline) throw new Error(`job ${id} has not completed`)
-        await sleep(100)
-      }
+      await eventually(async () => {
+        if ((await store.get(id))?.status !== 'completed') throw new Error(`job ${id} has not completed`)
+      })
       await store.close()
       await worker.end('SIGINT')
       await server.end('SIGINT')
     }),
   )
-}
-
-/** NestJS says that it has started just before it listens. */
-async function readPage(url: string): Promise<string> {
-  const deadline = performance.now() + RUN_MS
-  for (;;) {
-    const page = await fetch(url).catch((error: unknown) => {
-      if (performance.now() > deadline) throw error
-    })
-    if (page) return page.text()
-    await sleep(100)
-  }
 }

@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createClient } from '@oncue/sdk'
+import { eventually } from '@oncue/testing'
 import { Launched } from '../launched.ts'
 
 /** Generous: a machine that does other things compiles slowly. */
@@ -30,11 +31,10 @@ export class Running {
     this.#launched.signal(signal)
     await this.#within(END_MS, `did not end after ${signal}`, this.#launched.ends())
     // Next.js has one that ends by itself.
-    const deadline = performance.now() + END_MS
-    for (let left = this.#launched.left(); left.length > 0; left = this.#launched.left()) {
-      if (performance.now() > deadline) throw new Error(`${signal} left processes behind: ${left.join(', ')}`)
-      await sleep(100)
-    }
+    await eventually(() => {
+      const left = this.#launched.left()
+      if (left.length > 0) throw new Error(`${signal} left processes behind: ${left.join(', ')}`)
+    }, END_MS)
   }
 
   /** For a check that failed. */
