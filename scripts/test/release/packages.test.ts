@@ -33,6 +33,25 @@ describe('the packages', () => {
     expect(packed && (await findProblems(packed))).toEqual([])
   })
 
+  it('name only types that the oldest zod they support has', () => {
+    const oldest = join(ROOT, 'scripts/node_modules/zod-oldest')
+    const { version } = JSON.parse(readFileSync(join(oldest, 'package.json'), 'utf8'))
+    const readAll = (cwd: string, pattern: string) =>
+      globSync(pattern, { cwd }).map((path) => readFileSync(join(cwd, path), 'utf8'))
+    const has = new Set(
+      readAll(oldest, 'v4/{classic,core}/*.d.ts').flatMap((text) => text.match(/[$\w]+/g) ?? []),
+    )
+    for (const { home, manifest } of packages) {
+      expect(manifest.peerDependencies?.zod ?? `^${version}`).toBe(`^${version}`)
+      const named = readAll(home, 'dist/**/*.d.{ts,cts}').flatMap((text) => [
+        ...text.matchAll(/\bz\.(?:core\.)?([$\w]+)/g),
+      ])
+      expect({ [manifest.name]: named.filter(([, name = '']) => !has.has(name)) }).toEqual({
+        [manifest.name]: [],
+      })
+    }
+  })
+
   it('are released together, dependencies first', () => {
     expect(new Set(packages.map(({ manifest }) => manifest.version)).size).toBe(1)
     const names = packages.map(({ manifest }) => manifest.name)

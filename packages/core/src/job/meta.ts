@@ -6,11 +6,11 @@ import { z } from 'zod'
  */
 const DROPPED = '__proto__'
 
-/** A record that is refused where zod would leave something out. */
+/** A record that is refused where zod would leave something out. Its type has a name in every zod that we support. */
 export function wholeRecord<Key extends z.ZodType<string, string>, Value extends z.ZodType>(
   key: Key,
   value: Value,
-) {
+): z.ZodPipe<z.core.$ZodTransform<unknown, z.input<z.ZodRecord<Key, Value>>>, z.ZodRecord<Key, Value>> {
   const record = z.record(key, value)
   return z.preprocess((given: z.input<typeof record>, { addIssue }) => {
     if (hasDroppedKey(given)) addIssue({ code: 'custom', message: `must not have a key ${DROPPED}` })
