@@ -93,10 +93,15 @@ const isObject = (value: unknown): value is Record<string, unknown> =>
 const RUNNERS = { npm: 'npx', pnpm: 'pnpm', yarn: 'yarn', bun: 'bunx' } as const
 
 /** What runs an installed command in that folder. */
-export function runnerOf(folder: string): string {
+export const runnerOf = (folder: string): string =>
+  RUNNERS[managerOf(folder, manifestIn(folder)?.packageManager)]
+
+/** Whether its files are CommonJS because package.json says so, as that of `npm init` does. */
+export const isCommonJs = (folder: string): boolean => manifestIn(folder)?.type === 'commonjs'
+
+function manifestIn(folder: string): Manifest | undefined {
   const file = join(folder, 'package.json')
-  const named = existsSync(file) ? parseManifest(file, readFileSync(file, 'utf8')).packageManager : undefined
-  return RUNNERS[managerOf(folder, named)]
+  return existsSync(file) ? parseManifest(file, readFileSync(file, 'utf8')) : undefined
 }
 
 /** What package.json names, or whose lock file is nearest: that of a workspace is above its packages. */

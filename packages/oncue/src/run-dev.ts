@@ -13,7 +13,7 @@ import { type Call, whoami } from './command.ts'
 import type { DevOptions } from './dev.ts'
 import { Handlers } from './dev-handlers.ts'
 import { findModule, MINIMAL_MODULE } from './find-module.ts'
-import { runnerOf } from './project.ts'
+import { isCommonJs, runnerOf } from './project.ts'
 
 /** How long the link that signs in is valid, once. */
 const LINK_MS = 3_600_000
@@ -73,8 +73,8 @@ function modulesOf({ options, config }: Call<DevOptions>): readonly string[] {
   if (config.imports.length > 0) return config.imports
   const found = findModule(config.folder)
   if (found !== null) return [found]
-  // Node 22.13 to 22.17 run no TypeScript.
-  const file = process.features.typescript ? 'jobs.ts' : 'jobs.mjs'
+  // Node 22.13 to 22.17 run no TypeScript. What is pasted has imports, which CommonJS has not.
+  const file = process.features.typescript ? `jobs.${isCommonJs(config.folder) ? 'mts' : 'ts'}` : 'jobs.mjs'
   throw new OncueError('NO_MODULE', `There is no ${file} in ${config.folder}, nor in src/`, {
     hint: `Write ${file}, and run \`npx oncue dev\` again (\`npx oncue init\` sets up more):\n\n${MINIMAL_MODULE}`,
   })

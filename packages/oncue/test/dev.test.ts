@@ -107,27 +107,37 @@ test.each(['workers.ts', 'src/jobs.mts', 'jobs/index.js', 'src/oncue/workers.mjs
   },
 )
 
-test('without a module it shows a complete one, which works when it is pasted', async () => {
-  await rm(join(folder.path, 'jobs.mjs'))
-  const { code, stdout, stderr } = await run(['dev'], { cwd: folder.path })
-  expect([code, stdout]).toEqual([1, ''])
-  expect(stderr).toMatch(/^error NO_MODULE: There is no jobs\.ts in \S+, nor in src\/\nWrite jobs\.ts, /)
-  expect(existsSync(join(folder.path, '.oncue'))).toBe(false)
+test.each([
+  ['jobs.ts', {}],
+  ['jobs.ts', { type: 'module' }],
+  ['jobs.mts', { type: 'commonjs' }],
+])(
+  'without a module it shows a complete %s, which works when it is pasted, in a project %o',
+  async (file, manifest) => {
+    await rm(join(folder.path, 'jobs.mjs'))
+    await folder.write('package.json', JSON.stringify(manifest))
+    const { code, stdout, stderr } = await run(['dev'], { cwd: folder.path })
+    expect([code, stdout]).toEqual([1, ''])
+    const [, missing, wanted] =
+      /^error NO_MODULE: There is no (\S+) in \S+, nor in src\/\nWrite (\S+), /.exec(stderr) ?? []
+    expect([missing, wanted]).toEqual([file, file])
+    expect(existsSync(join(folder.path, '.oncue'))).toBe(false)
 
-  await mkdir(join(folder.path, 'node_modules'))
-  for (const [name, home] of [
-    ['oncue', new URL('..', import.meta.url)],
-    ['zod', new URL('../node_modules/zod', import.meta.url)],
-  ] as const)
-    await symlink(fileURLToPath(home), join(folder.path, 'node_modules', name))
-  await folder.write('jobs.ts', stderr.slice(stderr.indexOf('\nimport ')))
-  const { url, token, process, stop } = await dev({})
-  expect(process.lines.find(({ msg }) => msg === 'worker started')).toMatchObject({ topics: ['greet'] })
-  const client = createClient({ url, token: token ?? '' })
-  const id = await client.jobs.enqueue('greet', { name: 'Ada' })
-  expect(await client.jobs.wait(id)).toBe('Hello, Ada')
-  expect(await stop()).toBe(0)
-})
+    await mkdir(join(folder.path, 'node_modules'))
+    for (const [name, home] of [
+      ['oncue', new URL('..', import.meta.url)],
+      ['zod', new URL('../node_modules/zod', import.meta.url)],
+    ] as const)
+      await symlink(fileURLToPath(home), join(folder.path, 'node_modules', name))
+    await folder.write(file, stderr.slice(stderr.indexOf('\nimport ')))
+    const { url, token, process, stop } = await dev({})
+    expect(process.lines.find(({ msg }) => msg === 'worker started')).toMatchObject({ topics: ['greet'] })
+    const client = createClient({ url, token: token ?? '' })
+    const id = await client.jobs.enqueue('greet', { name: 'Ada' })
+    expect(await client.jobs.wait(id)).toBe('Hello, Ada')
+    expect(await stop()).toBe(0)
+  },
+)
 
 /** Once the API of `oncue dev` has stopped. */
 async function shownJob(id: string, env: Record<string, string>): Promise<unknown> {
