@@ -1,154 +1,108 @@
-import { mkdir, rm } from 'node:fs/promises'
+import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { createSqliteDatabase } from '@oncue/db/testing'
 import { silentLogger } from '@oncue/worker'
-import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
+import type { Browser, Page } from 'playwright-core'
 import { playThePast, startDemo } from '../../../../examples/demo/demo.ts'
 import { launchBrowser } from './browser.ts'
 import { askForRefund, bookTrips } from './demo-data.ts'
-import { everyScreen, settled } from './every-screen.ts'
-import { enlargeText } from './large-text.ts'
-import { everyState } from './states.ts'
-import { ADMIN_TOKEN, startWorld, type World } from './world.ts'
+import { takeLooks } from './looks.ts'
+import { SIZES, type Size, screenOf, walkScreens } from './walk.ts'
+import { startWorld, type World } from './world.ts'
 
 /**
  * Every screen with half an hour of demo traffic behind it, in light and dark, on a phone and on a desk, and the main
  * ones with text of twice the size: `pnpm --filter @oncue/mobile screens`. To be looked at.
  *
  * With `--folder` they are written elsewhere; `--sizes tablet,wide` and `--only now,queue` choose them; `--states` adds
- * all states that no address shows, such as a first load.
+ * all states that no address shows, such as a first load. `--check` takes none, and fails if a screen does not look as
+ * it did when its picture in `docs/screens` was taken.
  */
 const ROOT = join(import.meta.dirname, '../../../..')
+const PICTURES = join(ROOT, 'docs/screens')
+/** What each picture's screen looked like when it was taken. */
+const LOOKS = join(PICTURES, 'looks.json')
 const { values: options } = parseArgs({
   options: {
     folder: { type: 'string' },
     sizes: { type: 'string', default: 'phone,desk' },
     only: { type: 'string' },
     states: { type: 'boolean', default: false },
+    check: { type: 'boolean', default: false },
   },
 })
-const FOLDER = options.folder ?? join(ROOT, 'docs/screens')
-const SIZES = {
-  phone: { width: 390, height: 844 },
-  tablet: { width: 1024, height: 768 },
-  desk: { width: 1440, height: 900 },
-  wide: { width: 2560, height: 1440 },
-  // What is below the fold of the others.
-  'long-phone': { width: 390, height: 2_600 },
-  'long-desk': { width: 1440, height: 2_600 },
-}
+const FOLDER = options.folder ?? PICTURES
 const isChosen = (name: string) => options.only === undefined || options.only.split(',').includes(name)
-/** Long enough for a busy machine. */
-const PATIENCE_MS = 60_000
-const SCHEMES = ['light', 'dark'] as const
-const MAIN = ['now', 'failures', 'failure', 'queues', 'job']
 
-const database = await createSqliteDatabase()
-await playThePast(database.url, new AbortController().signal)
-const world = await startWorld({ ONCUE_ENVIRONMENT: 'production' }, database)
-const demo = await startDemo(world.store, silentLogger)
 const browser = await launchBrowser()
 try {
-  await furnish(world)
-  if (options.folder === undefined) await rm(FOLDER, { recursive: true, force: true })
-  await mkdir(FOLDER, { recursive: true })
-  const screens = Object.entries(await everyScreen(world.client)).filter(([name]) => isChosen(name))
-  for (const size of options.sizes.split(','))
-    for (const colorScheme of SCHEMES)
-      await shootAll(screens, `${size}-${colorScheme}`, { viewport: viewportOf(size), colorScheme })
-  if (options.folder === undefined) await shootLarge(screens.filter(([name]) => MAIN.includes(name)))
+  if (options.check) await check(browser)
+  else await takePictures(browser)
 } finally {
   await browser.close()
-  await demo.stop()
-  await world.close()
 }
 
-function viewportOf(size: string): { readonly width: number; readonly height: number } {
-  const viewport = SIZES[size as keyof typeof SIZES]
-  if (!viewport) throw new Error(`There is no size ${size}; choose from ${Object.keys(SIZES).join(', ')}`)
-  return viewport
-}
-
-type Screens = readonly (readonly [name: string, path: string])[]
-
-async function shootAll(screens: Screens, suffix: string, context: BrowserContextOptions): Promise<void> {
-  const page = await openPage(browser, context)
-  await page.goto('/')
-  await page.getByLabel('Token').waitFor()
-  await shoot(page, `sign-in-${suffix}`)
-  await signIn(page)
-  for (const [name, path] of screens) {
-    await page.goto(path)
-    await settled(page)
-    // Until then it says that it searches.
-    if (name === 'nothing-found') await page.getByText('Nothing found', { exact: true }).waitFor()
-    if (name === 'queue' || name === 'failure' || (name === 'now' && !suffix.includes('phone')))
-      await page.getByRole('slider').first().waitFor()
-    await shoot(page, `${name}-${suffix}`)
-    if (name === 'failure') await shootSheet(page, suffix)
-    if (name === 'questions') await shootAnswer(page, suffix)
+async function takePictures(browser: Browser): Promise<void> {
+  const database = await createSqliteDatabase()
+  await playThePast(database.url, new AbortController().signal)
+  const world = await startWorld({ ONCUE_ENVIRONMENT: 'production' }, database)
+  const demo = await startDemo(world.store, silentLogger)
+  try {
+    await furnish(world)
+    if (FOLDER === PICTURES && options.only === undefined) await rm(FOLDER, { recursive: true, force: true })
+    await mkdir(FOLDER, { recursive: true })
+    await walkScreens({
+      ...{ browser, url: world.url, client: world.client, isChosen },
+      ...{ sizes: options.sizes.split(',').map(sizeOf), withStates: options.states },
+      withLargeText: FOLDER === PICTURES,
+      visit: (page, name) => shoot(page, name, dirname(database.url.slice('file:'.length))),
+    })
+  } finally {
+    await demo.stop()
+    await world.close()
   }
-  const isWide = (context.viewport?.width ?? 0) >= 900
-  for (const { name, show, isPictured = false, isOfDesk = false } of everyState(world.client)) {
-    if (!isChosen(name) || !(isPictured || options.states) || (isOfDesk && !isWide)) continue
-    try {
-      await show(page)
-      await shoot(page, `${name}-${suffix}`)
-    } catch (error) {
-      // The other pictures do not need this one.
-      process.stderr.write(`${name}-${suffix}: ${error}\n`)
-      process.exitCode = 1
-    }
-    await page.unrouteAll({ behavior: 'ignoreErrors' })
+  if (FOLDER === PICTURES)
+    await writeLooks({ ...(await readLooks()), ...(await takeLooks(browser, isChosen)) })
+}
+
+function sizeOf(name: string): Size {
+  if (!(name in SIZES))
+    throw new Error(`There is no size ${name}; choose from ${Object.keys(SIZES).join(', ')}`)
+  return name as Size
+}
+
+async function readLooks(): Promise<Record<string, string>> {
+  return JSON.parse(await readFile(LOOKS, 'utf8').catch(() => '{}'))
+}
+
+async function writeLooks(looks: Record<string, string>): Promise<void> {
+  const sorted = Object.fromEntries(Object.entries(looks).sort(([a], [b]) => (a < b ? -1 : 1)))
+  await writeFile(LOOKS, `${JSON.stringify(sorted, null, 2)}\n`)
+}
+
+async function check(browser: Browser): Promise<void> {
+  const taken = await readLooks()
+  const pictures = (await readdir(PICTURES)).filter((file) => file.endsWith('.png'))
+  const present = await takeLooks(browser, () => true)
+  const old = Object.keys(present).filter(
+    (name) => taken[name] !== present[name] || !pictures.includes(`${name}.png`),
+  )
+  const needless = pictures.filter((file) => !(file.replace('.png', '') in present))
+  if (needless.length > 0) process.stdout.write(`No screen has these pictures: ${needless.join(', ')}\n`)
+  if (old.length > 0) {
+    const screens = [...new Set(old.map(screenOf))].join(',')
+    process.stdout.write(`These screens look different from their pictures: ${old.join(', ')}\n`)
+    process.stdout.write(`Retake them: pnpm export:web && pnpm screens --only ${screens}\n`)
   }
-  await page.context().close()
-}
-
-async function shootSheet(page: Page, suffix: string): Promise<void> {
-  await page.getByRole('button', { name: /^Retry these \d/ }).click()
-  await page.getByRole('button', { name: /^Hold to retry/ }).waitFor()
-  await shoot(page, `confirm-${suffix}`)
-}
-
-async function shootAnswer(page: Page, suffix: string): Promise<void> {
-  await page.getByRole('link', { name: /^Refund/ }).click()
-  await page.getByRole('dialog').getByRole('button', { name: 'Yes', exact: true }).click()
-  await shoot(page, `answer-${suffix}`)
-}
-
-async function shootLarge(screens: Screens): Promise<void> {
-  const page = await openPage(browser, { viewport: SIZES.phone })
-  await enlargeText(page)
-  await page.goto('/')
-  await signIn(page)
-  for (const [name, path] of screens) {
-    await page.goto(path)
-    await settled(page)
-    await shoot(page, `${name}-phone-large-text`)
-  }
-  await page.context().close()
-}
-
-async function openPage(browser: Browser, options: BrowserContextOptions): Promise<Page> {
-  // A service worker would answer requests that a state holds back.
-  const calm = { reducedMotion: 'reduce', serviceWorkers: 'block' } as const
-  const context = await browser.newContext({ baseURL: world.url, ...calm, ...options })
-  context.setDefaultTimeout(PATIENCE_MS)
-  return context.newPage()
-}
-
-async function signIn(page: Page): Promise<void> {
-  await page.getByLabel('Token').fill(ADMIN_TOKEN)
-  await page.getByRole('button', { name: 'Sign in' }).click()
-  await settled(page)
+  if (needless.length + old.length > 0) process.exitCode = 1
 }
 
 /** Cuts machine-specific paths out of stacks and of the database's name. */
-async function shoot(page: Page, name: string): Promise<void> {
+async function shoot(page: Page, name: string, databaseFolder: string): Promise<void> {
   // What is under the pointer looks different.
   await page.mouse.move(0, 0)
-  const paths = [ROOT, dirname(database.url.slice('file:'.length))]
+  const paths = [ROOT, databaseFolder]
   await page.evaluate((roots) => {
     const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT)
     for (let text = texts.nextNode(); text; text = texts.nextNode())

@@ -11,6 +11,12 @@ export { ADMIN_TOKEN }
 export class World extends TestServer {
   readonly client: Client = createClient({ url: this.url, token: ADMIN_TOKEN })
   readonly #workers = new Set<RunningWorker>()
+  readonly #runtime: ServerOptions['runtime']
+
+  constructor(started: Awaited<ReturnType<typeof startServer>>, runtime?: ServerOptions['runtime']) {
+    super(started)
+    this.#runtime = runtime
+  }
 
   async work(
     workers: WorkerOptions['workers'],
@@ -18,7 +24,7 @@ export class World extends TestServer {
   ): Promise<RunningWorker> {
     const worker = await startWorker({
       ...{ store: this.store, workers, queues: ['default', 'mail', 'high'], log: silentLogger },
-      ...{ lease: 'inline', ...options },
+      ...{ lease: 'inline', runtime: this.#runtime, ...options },
     })
     this.#workers.add(worker)
     return worker
@@ -38,8 +44,10 @@ export class World extends TestServer {
 export async function startWorld(
   env: Record<string, string> = {},
   database: ServerOptions['database'] = 'sqlite',
+  runtime?: ServerOptions['runtime'],
 ): Promise<World> {
   if (!existsSync(join(APP, 'index.html')))
     throw new Error('Build the app first: pnpm --filter @oncue/mobile export:web')
-  return new World(await startServer({ database, env: { ONCUE_APP_DIR: APP, ...env } }))
+  const started = await startServer({ database, runtime, env: { ONCUE_APP_DIR: APP, ...env } })
+  return new World(started, runtime)
 }
