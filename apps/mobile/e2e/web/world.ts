@@ -24,7 +24,8 @@ export class World extends TestServer {
   ): Promise<RunningWorker> {
     const worker = await startWorker({
       ...{ store: this.store, workers, queues: ['default', 'mail', 'high'], log: silentLogger },
-      ...{ lease: 'inline', runtime: this.#runtime, ...options },
+      // The same wherever it is started: it would be the name in the nearest package.json.
+      ...{ service: 'oncue-repository', lease: 'inline', runtime: this.#runtime, ...options },
     })
     this.#workers.add(worker)
     return worker
