@@ -237,5 +237,32 @@ for (const host of transactionHosts) {
       const done = await test.run('book', { id: 'a' })
       expect([done.status, done.result, await booked()]).toEqual(['completed', { booked: 'a' }, ['a']])
     })
+
+    it.each(host.dialect === 'postgres' ? ['afterwards', 'at the same time'] : ['afterwards'])(
+      'is not completed by a second transaction, whose rows are rolled back: %s',
+      async (when) => {
+        let said: unknown[] = []
+        const { test, booked } = await world(({ transactions, run }) => ({
+          async book({ payload }, ctx) {
+            const end = async () =>
+              transactions.open((tx) =>
+                andThen(run(tx, `insert into booked values ('${payload.id}')`), () =>
+                  ctx.complete(tx, { booked: payload.id }),
+                ),
+              )
+            const first = end()
+            if (when === 'afterwards') await first
+            const ended = await Promise.allSettled([first, end()])
+            said = ended.map((each) => (each.status === 'rejected' ? each.reason.code : each.status))
+          },
+        }))
+        const done = await test.run('book', { id: 'a' })
+        expect([done.status, said.sort(), await booked()]).toEqual([
+          'completed',
+          ['STALE_RUN', 'fulfilled'],
+          ['a'],
+        ])
+      },
+    )
   })
 }

@@ -80,12 +80,18 @@ export function commit({ id, run, worker, key, data }: CommittedResult, now: Dat
   return { text, values: [now, id, run, worker ?? null, key, data] }
 }
 
-/** One run, for a connection of the caller's: without arrays, which libraries encode in different ways. */
+/**
+ * One run, for a connection of the caller's: without arrays, which libraries encode in different ways. A run that has completed
+ * its job is stale here: the other rows of the transaction are there already. `settle` refuses other isolation levels.
+ */
 export function complete({ id, run, worker, result }: CompletedRun, now: Date | null): Query {
   const isBig = result !== undefined && !isInline(result)
   const big = isBig ? 'array[$2::uuid], array[$3::integer], array[$5::json]' : `'{}', '{}', '{}'`
-  const text = `select count(*)::integer as stale from ${fn('settle')}(
-  $1::timestamptz, array[$2::uuid], array[$3::integer], array[${isBig ? 'null' : '$5'}::json], null, ${big}, $4::uuid)`
+  const text = `select case when current_setting('transaction_isolation') = 'read committed' and not exists (
+  select from oncue.jobs where id = $2::uuid and run = $3::integer and status = 'processing'
+    and ($4::uuid is null or locked_by = $4::uuid) for update)
+then 1 else (select count(*)::integer from ${fn('settle')}(
+  $1::timestamptz, array[$2::uuid], array[$3::integer], array[${isBig ? 'null' : '$5'}::json], null, ${big}, $4::uuid)) end as stale`
   return { text, values: [now, id, run, worker ?? null, result ?? null] }
 }
 

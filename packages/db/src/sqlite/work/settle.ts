@@ -68,8 +68,13 @@ export class Settle {
     return { ...ended, stale: [...stale, ...ended.stale] }
   }
 
-  /** One run, in a transaction of the caller's, where a statement that fails ends the transaction. False: it is stale. */
+  /**
+   * One run, in a transaction of the caller's, where a statement that fails ends the transaction. False: it is stale, or
+   * completed before, when the other rows of the transaction are there already.
+   */
   complete(completion: Completion, worker: string | null, now: number): boolean {
+    const current = this.current(completion.id, completion.run)
+    if (!current || (worker !== null && current.locked_by !== worker)) return false
     return completeAll(this.#statements, this.#ends, [completion], worker, now, keepOneByOne).length === 0
   }
 
