@@ -85,6 +85,13 @@ describe.each(LIBRARIES)('isolated commit and complete with $name, on $dialect',
     expect(logs).toMatchObject([{ data: { message: 'booking' } }, { data: { message: 'booked' } }])
   })
 
+  it('do not complete a job after the rollback of a transaction that did not wait for it', async () => {
+    const { execution, booked } = await isolated(bench, host)
+    const failed = await execution.run('ends_unawaited', { id: 'a' })
+    expect(failed).toMatchObject({ status: 'pending', lastError: { code: 'COMPLETE_ROLLED_BACK' } })
+    expect(await booked()).toEqual([])
+  })
+
   it('store neither if the process is killed before the end of the transaction', async () => {
     const { execution, booked } = await isolated(bench, host)
     const crashed = await execution.run('dies', { id: 'a' })

@@ -254,6 +254,7 @@ for (const host of transactionHosts) {
             if (when === 'afterwards') await first
             const ended = await Promise.allSettled([first, end()])
             said = ended.map((each) => (each.status === 'rejected' ? each.reason.code : each.status))
+            return { booked: payload.id }
           },
         }))
         const done = await test.run('book', { id: 'a' })
@@ -264,5 +265,28 @@ for (const host of transactionHosts) {
         ])
       },
     )
+
+    it('is not completed after the rollback of a transaction that did not wait for it', async () => {
+      const { test, booked } = await world(({ transactions, run }) => ({
+        async book({ payload }, ctx) {
+          // Written before the end of the job.
+          ctx.log.info('booking')
+          let completing: unknown
+          const rolledBack = transactions.open((tx) =>
+            andThen(run(tx, `insert into booked values ('${payload.id}')`), () => {
+              completing = ctx.complete(tx, { booked: payload.id })
+              throw new Error('no')
+            }),
+          )
+          await rolledBack.catch(() => {})
+          await Promise.resolve(completing).catch(() => {})
+          return { booked: payload.id }
+        },
+      }))
+      await test.enqueue('book', { id: 'a' })
+      const [failed] = await test.drain()
+      expect(failed).toMatchObject({ status: 'pending', lastError: { code: 'COMPLETE_ROLLED_BACK' } })
+      expect(await booked()).toEqual([])
+    })
   })
 }

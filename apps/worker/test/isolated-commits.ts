@@ -28,6 +28,7 @@ const jobs = defineJobs({
   dies: plain(),
   ends: job({ input, output: z.object({ booked: z.string() }), isolate }),
   ends_badly: plain(),
+  ends_unawaited: plain(),
   ends_and_dies: plain(),
   ends_wrong: job({ input, output: z.object({ booked: z.string() }), isolate }),
   ends_early: plain(),
@@ -138,6 +139,18 @@ export async function openService(url: string, name: string, dialect: string) {
           if (ctx.attempt === 1) throw new Error('no')
         }
         await end(ctx, id, { booked: id }, refuse).catch(() => {})
+      },
+
+      async ends_unawaited({ payload: { id } }, ctx) {
+        let completing: unknown
+        const rolledBack = transactions.open((tx) =>
+          andThen(insert(tx, id), () => {
+            completing = (ctx.complete as (tx: unknown) => Promise<void>)(tx)
+            throw new Error('no')
+          }),
+        )
+        await rolledBack.catch(() => {})
+        await Promise.resolve(completing).catch(() => {})
       },
 
       async ends_and_dies({ payload: { id } }, ctx) {

@@ -80,9 +80,8 @@ export class ChildCommits {
 
   async #completeLater(tx: unknown, result: unknown): Promise<void> {
     const { own, completed } = this.#completion(tx, result)
-    await this.#line.beginComplete()
     try {
-      await this.#statements.complete(completed, own)
+      await this.#statements.complete(completed, own, () => this.#line.beginComplete())
     } catch (error) {
       this.#hasFailed = true
       throw error

@@ -28,7 +28,7 @@ import type { JobEvents, RunEvents } from './job-events.ts'
 import { createJobLog } from './job-log.ts'
 import type { OutcomeRecorder } from './outcome-recorder.ts'
 import { ownTransactions } from './own-transactions.ts'
-import { assertNotInCommit, assertNotNested, createSteps } from './steps.ts'
+import { assertNotInCommit, createSteps } from './steps.ts'
 import { shortError } from './told-steps.ts'
 import { unawaited, unawaitedAtEnd } from './unawaited.ts'
 import { inPages, type WaitedForPage } from './waited-for.ts'
@@ -202,14 +202,14 @@ export class RunContext implements JobContext {
   }
 
   async #completeLater(tx: unknown, result: unknown): Promise<void> {
-    ownTransactions(this.#transactions, 'complete')
-    assertNotNested('complete')
-    this.#durable?.assertAllAwaited()
-    await this.#writeBeforeEnd()
-    await this.#complete(tx, result)
+    const writeFirst = async () => {
+      await this.#unwrittenBeforeEnd
+      this.#assertMine()
+    }
+    await this.#complete(tx, result, this.#unwrittenBeforeEnd && writeFirst)
   }
 
-  #complete(tx: unknown, value: unknown): Promise<void> {
+  #complete(tx: unknown, value: unknown, before?: () => Promise<void>): Promise<void> {
     const { store, worker } = this.#around
     const { own, completed } = completionOf(tx, value, {
       transactions: this.#transactions,
@@ -222,17 +222,17 @@ export class RunContext implements JobContext {
       },
     })
     this.#isCompleting = true
-    return store.durable.complete(completed, own)
+    return store.durable.complete(completed, own, before)
   }
 
   /** On SQLite they would wait for the transaction that completes the job: they are written after it. */
-  async #writeBeforeEnd(): Promise<void> {
-    if (this.#around.store.dialect === 'postgres') await this.unwritten
+  get #unwrittenBeforeEnd(): Promise<unknown> | undefined {
+    return this.#around.store.dialect === 'postgres' ? this.unwritten : undefined
   }
 
   /** The handler is about to end its job, in a child process. Not refused: it does not always wait for the answer. */
   async beginComplete(): Promise<void> {
-    await this.#writeBeforeEnd()
+    await this.#unwrittenBeforeEnd
     this.#isCompleting = true
   }
 

@@ -69,8 +69,8 @@ export interface CommitStatements {
    */
   commit(result: CommittedResult, tx: Transaction): Promise<void>
 
-  /** Completes the job of a run, as `settle` does, in the caller's transaction, by the rules of `commit`. */
-  complete(run: CompletedRun, tx: Transaction): Promise<void>
+  /** Completes the job of a run, as `settle` does, in the caller's transaction, by the rules of `commit`. Waits for `before` first. */
+  complete(run: CompletedRun, tx: Transaction, before?: () => Promise<void>): Promise<void>
 }
 
 /** What they need to know of a store. */
@@ -93,6 +93,13 @@ export type CommittedResult = RunRef & {
 
 export function staleCommit({ id, run }: RunRef): OncueError {
   return new OncueError('STALE_RUN', `run ${run} of job ${id} lost its lease; nothing was written`)
+}
+
+export function endedBefore({ id }: RunRef): OncueError {
+  const message = `the transaction in which job ${id} was to be completed ended before; nothing was written`
+  return new OncueError('UNSUPPORTED_TRANSACTION', message, {
+    hint: 'Await ctx.complete in the transaction.',
+  })
 }
 
 export function knownCommit({ id, key }: CommittedResult): OncueError {

@@ -1,4 +1,4 @@
-import { type CommitStatements, knownCommit, staleCommit } from '../portable/outcomes.ts'
+import { type CommitStatements, endedBefore, knownCommit, staleCommit } from '../portable/outcomes.ts'
 import { driveIn, type Steps } from '../queue/transaction.ts'
 import { type Rename, renamed } from '../schema.ts'
 import { toOncueError } from './errors.ts'
@@ -26,9 +26,16 @@ export function createCommits({ rename, now }: Options): CommitStatements {
       await driveIn(tx, renamed(steps(), rename))
     },
 
-    async complete(run, tx) {
+    async complete(run, tx, before) {
+      let within: string | null = null
+      if (before) {
+        // Sent before anything is waited for: a call that is not awaited must not end the job outside of its transaction.
+        within = await driveIn(tx, asksTransaction())
+        await before()
+      }
       function* steps(): Steps<void> {
-        const [row] = yield reading(statements.complete(run, now()))
+        const [row] = yield reading(statements.complete(run, now(), within))
+        if (Number(row?.stale) < 0) throw endedBefore(run)
         if (Number(row?.stale) > 0) throw staleCommit(run)
       }
       await driveIn(tx, renamed(steps(), rename)).catch((error) => {
@@ -38,6 +45,11 @@ export function createCommits({ rename, now }: Options): CommitStatements {
       })
     },
   }
+}
+
+function* asksTransaction(): Steps<string> {
+  const [row] = yield reading(statements.TRANSACTION)
+  return String(row?.id)
 }
 
 function reading({ text, values }: Query) {

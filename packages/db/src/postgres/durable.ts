@@ -105,9 +105,9 @@ export function createDurable({ client, sql, runtime, newId, now, assertOpen }: 
       return commits.commit(result, tx)
     },
 
-    complete(run, tx) {
+    complete(run, tx, before) {
       assertOpen()
-      return commits.complete(run, tx)
+      return commits.complete(run, tx, before)
     },
 
     aheadMs() {

@@ -82,18 +82,26 @@ export function commit({ id, run, worker, key, data }: CommittedResult, now: Dat
 
 /**
  * One run, for a connection of the caller's: without arrays, which libraries encode in different ways. A run that has completed
- * its job is stale here: the other rows of the transaction are there already. `settle` refuses other isolation levels.
+ * its job is stale here: the other rows of the transaction are there already. `settle` refuses other isolation levels. `within`: no other transaction than this one.
  */
-export function complete({ id, run, worker, result }: CompletedRun, now: Date | null): Query {
+export function complete(
+  { id, run, worker, result }: CompletedRun,
+  now: Date | null,
+  within: string | null,
+): Query {
   const isBig = result !== undefined && !isInline(result)
   const big = isBig ? 'array[$2::uuid], array[$3::integer], array[$5::json]' : `'{}', '{}', '{}'`
-  const text = `select case when current_setting('transaction_isolation') = 'read committed' and not exists (
+  const text = `select case when $6::text <> txid_current()::text then -1
+when current_setting('transaction_isolation') = 'read committed' and not exists (
   select from oncue.jobs where id = $2::uuid and run = $3::integer and status = 'processing'
     and ($4::uuid is null or locked_by = $4::uuid) for update)
 then 1 else (select count(*)::integer from ${fn('settle')}(
   $1::timestamptz, array[$2::uuid], array[$3::integer], array[${isBig ? 'null' : '$5'}::json], null, ${big}, $4::uuid)) end as stale`
-  return { text, values: [now, id, run, worker ?? null, result ?? null] }
+  return { text, values: [now, id, run, worker ?? null, result ?? null, within] }
 }
+
+/** The name of the transaction, for `complete`. */
+export const TRANSACTION: Query = { text: 'select txid_current()::text as id', values: [] }
 
 export function hasCompleted({ id, run }: RunRef, worker: string | null): Query {
   const text = `select 1 from oncue.history

@@ -63,20 +63,25 @@ export type TypeOrmTransaction = {
 
 /** `fromTypeOrm(manager)`: the `tx` of an enqueue. */
 export function fromTypeOrm({ queryRunner }: TypeOrmTransaction): QueryTransaction {
-  if (!queryRunner?.isTransactionActive)
+  const inTransaction = () => {
+    if (queryRunner?.isTransactionActive) return queryRunner
     throw notInside(
       'a TypeORM manager outside of a transaction',
       'the one that `transaction` gives to its function',
     )
+  }
+  inTransaction()
   return {
-    query: (text, values) =>
-      queryRunner.query(text, values, true).then(
-        ({ records }) => records,
-        (error) => {
+    // Its connection goes on after the transaction, which has ended if the call was not awaited.
+    query: async (text, values) => {
+      const { records } = await inTransaction()
+        .query(text, values, true)
+        .catch((error) => {
           // It wraps the driver's error.
           throw (error as { driverError?: unknown } | null)?.driverError ?? error
-        },
-      ),
+        })
+      return records
+    },
   }
 }
 

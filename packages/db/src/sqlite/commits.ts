@@ -25,7 +25,7 @@ export function createCommits({ rename, now }: Options): CommitStatements {
       return driveIn(tx, renamed(steps(), rename))
     },
 
-    complete(run, tx) {
+    complete(run, tx, before) {
       const { worker = null, id, result } = run
       const completion = { id, run: run.run, kind: 'complete', result } as const
       // The work runs again after each statement, and must decide the same.
@@ -33,7 +33,8 @@ export function createCommits({ rename, now }: Options): CommitStatements {
       function* steps(): Steps<void> {
         if (!(yield* workSteps((own) => own.complete(completion, worker, at)))) throw staleCommit(run)
       }
-      return driveIn(tx, renamed(steps(), rename))
+      const send = () => driveIn(tx, renamed(steps(), rename))
+      return before ? before().then(send) : send()
     },
   }
 }

@@ -104,9 +104,9 @@ export function createDurable(options: Options): DurableStore {
       return commits.commit(result, tx)
     },
 
-    complete(run, tx) {
+    complete(run, tx, before) {
       assertOpen()
-      return commits.complete(run, tx)
+      return commits.complete(run, tx, before)
     },
 
     aheadMs: () => now() - writer.runtime.now(),
