@@ -2442,7 +2442,7 @@ begin
     if v_job.run <> p_run or v_job.updated <> p_updated then
       return 'CHANGED';
     elsif v_job.status <> 'pending' or v_job.visible_at is null or v_job.fingerprint is null
-        or v_job.ending ->> 'status' is not null then
+        or v_job.waits is not null or v_job.ending ->> 'status' is not null then
       return 'INVALID_STATE';
     end if;
     -- Visible from now on, never earlier: claims that start at a low-water mark find it.
@@ -2962,17 +2962,17 @@ declare
 begin
   -- First, because every run that is left over below ends: also one that would be suspended, if its job was asked to stop.
   for v_suspended in
-    select j.id, j.run, s.waits, s.progressed,
-      json_build_object('run', j.run, 'worker', j.locked_by, 'startedAt', oncue.iso_time(coalesce(j.started_at, p_now)),
-        'for', (select json_agg(json_build_object('kind', w.kind, 'name', w.name))
-          from json_to_recordset(s.waits) as w(kind text, name text))) as data
-    from json_to_recordset(p_others) as s(id uuid, run integer, kind text, waits json, progressed boolean)
+    select j.id, j.run, s.waits, s.progressed, s.error,
+      json_strip_nulls(json_build_object('run', j.run, 'worker', j.locked_by, 'startedAt', oncue.iso_time(coalesce(j.started_at, p_now)),
+        'fingerprint', s.error ->> 'fingerprint', 'for', (select json_agg(json_build_object('kind', w.kind, 'name', w.name))
+          from json_to_recordset(s.waits) as w(kind text, name text)))) as data
+    from json_to_recordset(p_others) as s(id uuid, run integer, kind text, waits json, progressed boolean, error json)
     join oncue.jobs j on j.id = any (array[s.id]) and j.run = s.run and j.status = 'processing'
     where s.kind = 'suspend' and (p_worker is null or j.locked_by = p_worker)
       and j.cancel_at is null and j.replaced_by is null
     for update of j
   loop
-    perform oncue.suspend(p_now, v_suspended.id, v_suspended.waits, v_suspended.progressed);
+    perform oncue.suspend(p_now, v_suspended.id, v_suspended.waits, v_suspended.progressed, v_suspended.error);
     v_slept := v_slept || v_suspended.id;
     v_slept_runs := v_slept_runs || v_suspended.run;
     if coalesce((
@@ -3109,7 +3109,8 @@ begin
   end if;
 end $$;
 
-create function oncue.suspend(p_now timestamptz, p_id uuid, p_waits json, p_progressed boolean) returns void
+create function oncue.suspend(p_now timestamptz, p_id uuid, p_waits json, p_progressed boolean, p_error json)
+  returns void
   language plpgsql
 as $$
 declare
@@ -3147,7 +3148,10 @@ begin
     run_at = case when v_due then p_now else greatest(v_until, p_now) end,
     visible_at = case when v_due then p_now when v_until is not null then greatest(v_until, p_now) end,
     waits = json_build_object('since', oncue.iso_time(p_now), 'for', case when v_due then '[]' else v_for end),
-    locked_until = null, locked_by = null, started_at = null, updated = p_now, fingerprint = null,
+    locked_until = null, locked_by = null, started_at = null, updated = p_now,
+    last_error = coalesce(p_error, j.last_error),
+    fingerprint = case when exists (select from json_to_recordset(p_waits) as w(kind text) where w.kind = 'retry')
+      then coalesce(p_error ->> 'fingerprint', j.fingerprint) end,
     retries = case when p_progressed then 0 else j.retries end, crashes = case when p_progressed then 0 else j.crashes end
   where j.id = p_id;
 end $$;

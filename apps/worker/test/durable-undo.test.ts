@@ -283,6 +283,8 @@ describeBoth('a job with undos', (bench) => {
       runAt: new Date(START + HOUR),
     })
     expect(await life.goOn(HOUR)).toMatchObject({ waits: { for: [{ name: 'unbook' }] } })
+    const undoing = { retrying: 0, undoing: 1, failed: 0, nextTryAt: new Date(START + 2 * HOUR) }
+    expect(await life.store.failures()).toMatchObject([undoing])
     expect(await life.goOn(HOUR)).toMatchObject({ status: 'failed', lastError: { message: 'no' } })
     expect(effects).toEqual(['charge', 'unbook', 'unbook', 'unbook', 'refund'])
   })
@@ -309,7 +311,8 @@ describeBoth('a job with undos', (bench) => {
     })
     const waiting = await life.goOn()
     expect(told(waiting)).toEqual([attempt(1)])
-    expect(waiting.lastError).toMatchObject({ message: 'no' })
+    // With why it is undone.
+    expect(waiting.lastError).toMatchObject({ message: 'no route 1', causes: [{ message: 'no' }] })
     expect(told(await life.goOn(HOUR))).toEqual([attempt(1), attempt(2)])
     const done = await life.goOn(HOUR)
     expect(told(done)).toEqual([attempt(1), attempt(2)])

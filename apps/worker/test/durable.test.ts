@@ -352,6 +352,46 @@ describeBoth('a run that is repeated', (bench) => {
     expect(told(done)).toEqual([attempt(1), attempt(2)])
   })
 
+  it('is a failing job while a step of it waits for its next attempt, uncharged', async () => {
+    let failures = 2
+    const life = await Life.on(bench, async (_job, { step, sleep }) => {
+      const work = () => {
+        failures -= 1
+        if (failures >= 0) throw Object.assign(new TypeError('no route'), { code: 'ENOROUTE' })
+      }
+      await step('charge', work, { retry: { max: 2, strategy: 'fixed', baseDelay: HOUR } })
+      await sleep('settle', '1h')
+    })
+    const lastError = { class: 'TypeError', message: 'no route', code: 'ENOROUTE' }
+    const first = await life.begin()
+    expect(first).toMatchObject({ retries: 0, waits: { for: [{ kind: 'retry' }] }, lastError })
+    const { fingerprint } = first.lastError ?? expect.unreachable()
+    const group = { fingerprint, retrying: 1, failed: 0, firstSeen: new Date(START) }
+    expect(await life.store.failures()).toMatchObject([{ ...group, nextTryAt: new Date(START + HOUR) }])
+    expect(await life.goOn(HOUR)).toMatchObject({ retries: 0, lastError })
+    expect(await life.store.failures()).toMatchObject([{ ...group, nextTryAt: new Date(START + 2 * HOUR) }])
+    expect((await life.store.list({ fingerprint })).items).toMatchObject([{ id: life.id }])
+    expect(await life.goOn(HOUR)).toMatchObject({ waits: { for: [{ kind: 'timer' }] } })
+    expect(await life.store.failures()).toEqual([])
+    expect(await life.goOn(HOUR)).toMatchObject({ status: 'completed', retries: 0 })
+  })
+
+  it('has the error of the step that failed last, and keeps it in a run that something else resumed', async () => {
+    const life = await Life.on(bench, async (_job, { step, receive }) => {
+      const retry = { max: 2, strategy: 'fixed', baseDelay: HOUR } as const
+      const failing = (name: string) => step(name, () => Promise.reject(new Error(`no ${name}`)), { retry })
+      const a = failing('a').catch(String)
+      const b = failing('b').catch(String)
+      await receive('bank')
+      return Promise.all([a, b])
+    })
+    const lastError = { message: 'no b' }
+    expect(await life.begin()).toMatchObject({ status: 'pending', lastError })
+    await life.signal('bank', { ok: true })
+    expect(await life.goOn()).toMatchObject({ runAt: new Date(START + HOUR), run: 2, lastError })
+    expect(await life.store.failures()).toMatchObject([{ retrying: 1, nextTryAt: new Date(START + HOUR) }])
+  })
+
   it('does not write again what it wrote, until it comes to something new', async () => {
     const life = await Life.on(bench, async (_job, { log, emit, progress, checkpoint, step, sleep }) => {
       log.info('begins')

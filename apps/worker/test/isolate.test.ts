@@ -243,6 +243,23 @@ describeBoth('an isolated job', (bench) => {
     })
   })
 
+  it('is a failing job while a step of it waits for its next attempt, with the error that then fails its run', async () => {
+    const clock = { ms: START }
+    const store = await bench.open({ clock: () => new Date(clock.ms) })
+    const execution = Execution.with(store, workers, { modules })
+    const { retries, waits, runAt, lastError } = await execution.run('pauses_step')
+    expect({ retries, waits }).toMatchObject({ retries: 0, waits: { for: [{ kind: 'retry' }] } })
+    expect(lastError).toMatchObject({ class: 'RateLimited', message: 'too many', code: 'E429' })
+    expect(await store.failures()).toMatchObject([{ retrying: 1, failed: 0, nextTryAt: runAt }])
+    clock.ms += 3_600_000
+    const failed = await execution.settled(await execution.startNext('pauses_step'))
+    expect(failed).toMatchObject({
+      retries: 1,
+      waits: null,
+      lastError: { fingerprint: lastError?.fingerprint },
+    })
+  })
+
   it('tells why an attempt of a step failed', async () => {
     const done = await (await isolated(bench)).run('retries_step')
     expect(done).toMatchObject({ status: 'completed', result: 2 })

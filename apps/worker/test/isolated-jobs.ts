@@ -35,6 +35,7 @@ const jobs = defineJobs({
   map: isolated(),
   charges: isolated(),
   retries_step: isolated(),
+  pauses_step: isolated(),
   ready: isolated(),
   environment: isolated(),
   named_environment: isolated({ env: ['ONCUE_TEST_KEY'] }),
@@ -118,6 +119,10 @@ export const workers = defineWorkers(jobs, {
       return attempts
     }
     return ctx.step('charge', charge, { retry: { strategy: 'fixed', baseDelay: 0 } })
+  },
+  pauses_step: (_job, ctx) => {
+    const charge = () => Promise.reject(new RateLimited('too many'))
+    return ctx.step('charge', charge, { retry: { max: 1, strategy: 'fixed', baseDelay: 3_600_000 } })
   },
   environment,
   named_environment: environment,

@@ -378,11 +378,14 @@ export type Settlement = RunRef &
     /**
      * Leaves the worker until one of its waits is over. Signals sent before are delivered by the same transaction: if the
      * job waits for one of them, it is due at once. `progressed`: it recorded something, so its attempts start anew.
+     * `error`: why the last attempt failed of a step or an undo that it waits to repeat. Then the job is retrying, uncharged.
+     * Without it, the error stays while one of `waits` is such a retry.
      */
     | {
         readonly kind: 'suspend'
         readonly waits: readonly SuspendedWait[]
         readonly progressed: boolean
+        readonly error?: JobError | undefined
       }
     /** All undos of a job that is being undone have run: it ends as it had to. */
     | { readonly kind: 'undone' }

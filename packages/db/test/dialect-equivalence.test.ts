@@ -191,6 +191,7 @@ class Life {
         ...{ id, run, kind: 'suspend' as const },
         waits: this.#waits(id),
         progressed: this.#random(2) === 0,
+        ...(this.#random(2) === 0 && { error: this.#one([anError, { ...anError, fingerprint: 'beef' }]) }),
       })),
     ])
   }

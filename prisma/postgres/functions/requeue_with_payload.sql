@@ -16,7 +16,7 @@ begin
     if v_job.run <> p_run or v_job.updated <> p_updated then
       return 'CHANGED';
     elsif v_job.status <> 'pending' or v_job.visible_at is null or v_job.fingerprint is null
-        or v_job.ending ->> 'status' is not null then
+        or v_job.waits is not null or v_job.ending ->> 'status' is not null then
       return 'INVALID_STATE';
     end if;
     -- Visible from now on, never earlier: claims that start at a low-water mark find it.

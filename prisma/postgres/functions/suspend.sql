@@ -3,8 +3,10 @@
 -- {kind: timer | signal | ask | children, name, key, until, delayMs, after, children}. The first end of a wait is recorded, so that it
 -- stands in later runs, whatever they compute; `after` is the last signal of that name which the run has used. Signals that were sent
 -- before this lock are delivered here; those sent later find the suspended row. A job that recorded something starts its
--- retries anew.
-create function oncue.suspend(p_now timestamptz, p_id uuid, p_waits json, p_progressed boolean) returns void
+-- retries anew. One that waits for the next attempt of a step or an undo is retrying: it has the error of the last one, which
+-- a run that did not see that attempt leaves as it is.
+create function oncue.suspend(p_now timestamptz, p_id uuid, p_waits json, p_progressed boolean, p_error json)
+  returns void
   language plpgsql
 as $$
 declare
@@ -42,7 +44,10 @@ begin
     run_at = case when v_due then p_now else greatest(v_until, p_now) end,
     visible_at = case when v_due then p_now when v_until is not null then greatest(v_until, p_now) end,
     waits = json_build_object('since', oncue.iso_time(p_now), 'for', case when v_due then '[]' else v_for end),
-    locked_until = null, locked_by = null, started_at = null, updated = p_now, fingerprint = null,
+    locked_until = null, locked_by = null, started_at = null, updated = p_now,
+    last_error = coalesce(p_error, j.last_error),
+    fingerprint = case when exists (select from json_to_recordset(p_waits) as w(kind text) where w.kind = 'retry')
+      then coalesce(p_error ->> 'fingerprint', j.fingerprint) end,
     retries = case when p_progressed then 0 else j.retries end, crashes = case when p_progressed then 0 else j.crashes end
   where j.id = p_id;
 end $$;

@@ -1,6 +1,7 @@
 import {
   type JobContext,
   type JobDefinition,
+  type JobError,
   type JobId,
   type JobLog,
   LIMITS,
@@ -60,7 +61,7 @@ export interface RunView {
   lose(): void
   /** A step has run and its result cannot be stored: the job must not be retried. */
   refuseRepeat(error: OncueError): void
-  suspend(waits: readonly SuspendedWait[], progressed: boolean): void
+  suspend(waits: readonly SuspendedWait[], progressed: boolean, error: JobError | undefined): void
   /** The handler is dropped, and the undos of its job run. */
   stop(): void
 }
@@ -297,7 +298,7 @@ export class RunContext implements JobContext {
       lose: () => run.lose(),
       stop: () => run.stop(),
       refuseRepeat: (error: OncueError) => run.refuseRepeat(error),
-      suspend: (waits: readonly SuspendedWait[], progressed: boolean) => run.suspend(waits, progressed),
+      suspend: (...suspension: Parameters<RunView['suspend']>) => run.suspend(...suspension),
     }
     const durable = new Durable(view, {
       ...this.#around,

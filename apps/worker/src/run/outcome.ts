@@ -25,7 +25,13 @@ export type End =
   /** The payload does not fit its schema: the handler was not called. */
   | { readonly how: 'unfit'; readonly error: unknown }
   /** It waits outside of the worker. */
-  | { readonly how: 'suspended'; readonly waits: readonly SuspendedWait[]; readonly progressed: boolean }
+  | {
+      readonly how: 'suspended'
+      readonly waits: readonly SuspendedWait[]
+      readonly progressed: boolean
+      /** Why the last attempt failed of what it waits to repeat. */
+      readonly error?: JobError | undefined
+    }
   /** The undos of the job have run, or did not all. */
   | UndoEnd
   /** Aborted, and did not end. */
@@ -53,8 +59,8 @@ export function settlementOf(end: End, situation: Situation): Settlement | null 
 
 /** What went wrong in a job that is being undone says why it is. */
 function withReason(settlement: Settlement, { job }: Situation): Settlement {
-  if (job.ending === null || (settlement.kind !== 'fail' && settlement.kind !== 'retry')) return settlement
-  return { ...settlement, error: withOriginal(settlement.error, job.ending) }
+  if (job.ending === null || settlement.kind === 'cancel' || !('error' in settlement)) return settlement
+  return settlement.error ? { ...settlement, error: withOriginal(settlement.error, job.ending) } : settlement
 }
 
 const REPEATS: ReadonlySet<Settlement['kind']> = new Set(['retry', 'snooze', 'release', 'suspend'])
@@ -78,7 +84,8 @@ function decide(end: End, situation: Situation): Settlement {
       return failed(end.error, situation)
     case 'suspended': {
       const { id, run } = situation.job
-      return { id, run, kind: 'suspend', waits: end.waits, progressed: end.progressed }
+      const { waits, progressed, error } = end
+      return { id, run, kind: 'suspend', waits, progressed, ...(error && { error }) }
     }
     case 'undone':
       return { id: situation.job.id, run: situation.job.run, kind: 'undone' }

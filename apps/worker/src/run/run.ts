@@ -1,5 +1,6 @@
 import {
   type JobContext,
+  type JobError,
   LIMITS,
   OncueError,
   type RetryPolicy,
@@ -215,15 +216,15 @@ export class JobRun implements Run, RunView, Timed {
   }
 
   /** The handler's frame is dropped: a later run repeats it up to here. */
-  suspend(waits: readonly SuspendedWait[], progressed: boolean): void {
+  suspend(waits: readonly SuspendedWait[], progressed: boolean, error: JobError | undefined): void {
     if (this.#isOver) return
-    const error = new OncueError('JOB_SUSPENDED', 'the run was suspended until its wait is over')
-    this.#end({ how: 'suspended', waits, progressed })
+    const suspended = new OncueError('JOB_SUSPENDED', 'the run was suspended until its wait is over')
+    this.#end({ how: 'suspended', waits, progressed, error })
     // What it holds is released first, and ends it.
     if (!this.#context.held) this.#isolated?.kill()
     // Middleware ends its spans; what it returns is ignored, because the run has ended.
-    this.#drop?.(asSignal(error, { kind: 'suspend' }))
-    this.#controller?.abort(error)
+    this.#drop?.(asSignal(suspended, { kind: 'suspend' }))
+    this.#controller?.abort(suspended)
   }
 
   stop(): void {

@@ -20,10 +20,11 @@ WHERE job_id = ? AND kind = 'signal' AND name = ? AND seq > ? LIMIT 1`
 /** Job, key. */
 export const OUTCOME = `SELECT data FROM oncue_outcomes WHERE job_id = ? AND key = ?`
 
-/** Status, run at, visible at, waits, now, progressed, progressed, id. */
+/** Status, run at, visible at, waits, now, progressed, progressed, error, retrying, fingerprint, id. */
 export const SUSPEND = `UPDATE oncue_jobs SET status = ?, run_at = ?, visible_at = ?, waits = ?, updated = ?,
   retries = CASE WHEN ? THEN 0 ELSE retries END, crashes = CASE WHEN ? THEN 0 ELSE crashes END,
-  locked_until = NULL, locked_by = NULL, started_at = NULL, fingerprint = NULL
+  locked_until = NULL, locked_by = NULL, started_at = NULL,
+  last_error = coalesce(?, last_error), fingerprint = CASE WHEN ? THEN coalesce(?, fingerprint) END
 WHERE id = ?`
 
 /** A live job first, with how many signals it keeps. Id, id, id. */

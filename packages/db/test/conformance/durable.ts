@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { type EnqueueOptions, type JobId, LIMITS } from '@oncue/core'
+import { type EnqueueOptions, type JobError, type JobId, LIMITS } from '@oncue/core'
 import { Gate, until } from '@oncue/testing'
 import { describe, expect, it } from 'vitest'
 import { toTarget } from '../../src/portable/actions.ts'
@@ -26,8 +26,13 @@ const DAY = 24 * 60 * MINUTE
 const bank: SuspendedWait = { kind: 'signal', name: 'bank', key: 'receive:bank#1', after: 0 }
 const nap: SuspendedWait = { kind: 'timer', name: 'nap', key: 'sleep:nap', delayMs: MINUTE }
 
-function suspend({ id, run }: RunRef, waits: readonly SuspendedWait[], progressed = true): Settlement {
-  return { id, run, kind: 'suspend', waits, progressed }
+function suspend(
+  { id, run }: RunRef,
+  waits: readonly SuspendedWait[],
+  progressed = true,
+  error?: JobError,
+): Settlement {
+  return { id, run, kind: 'suspend', waits, progressed, error }
 }
 
 const aStep = (name: string, data?: string): NewOutcome => ({ key: `step:${name}`, kind: 'step', data })
@@ -530,6 +535,120 @@ export function describeDurable(dialect: Dialect): void {
         expect((await store.timeline(again.id))?.entries).toContainEqual(
           expect.objectContaining({ kind: 'retried', name: 'charge' }),
         )
+      })
+
+      describe('that waits to repeat a step', () => {
+        const charge: SuspendedWait = {
+          kind: 'retry',
+          name: 'charge',
+          key: 'retry:charge#1',
+          delayMs: MINUTE,
+        }
+        const { fingerprint } = anError
+
+        /** Its step failed. */
+        async function repeating(store: Store, ...waits: SuspendedWait[]): Promise<ClaimedJob> {
+          const run = await aRun(store)
+          await store.settle([suspend(run, [charge, ...waits], true, anError)])
+          return run
+        }
+        const found = async (store: Store, filter: JobFilter) => {
+          const { items, total } = await store.list(filter)
+          expect(total).toBe(items.length)
+          return items.map(({ id }) => id)
+        }
+
+        it('is a failure that is retried, uncharged, wherever these are told', async () => {
+          const store = await bench.openWithClock()
+          const seenAt = bench.clock.now()
+          const { id } = await repeating(store)
+          expect(await read(store, id)).toMatchObject({ lastError: anError, retries: 0, crashes: 0 })
+          const nextTryAt = new Date(seenAt.getTime() + MINUTE)
+          const group = {
+            fingerprint,
+            class: anError.class,
+            message: anError.message,
+            retrying: 1,
+            failed: 0,
+          }
+          expect(await store.failures()).toMatchObject([
+            { ...group, nextTryAt, firstSeen: seenAt, lastSeen: seenAt, isNew: true, sample: { jobId: id } },
+          ])
+          expect(await found(store, { fingerprint })).toEqual([id])
+          expect(await found(store, { errorText: anError.message })).toEqual([id])
+          expect(await found(store, { fingerprint, status: ['retrying', 'suspended'] })).toEqual([id])
+          expect(await store.stats()).toMatchObject({ suspended: 1, retrying: 0, pending: 0 })
+
+          bench.clock.advance(MINUTE)
+          const again = await claimOne(store)
+          expect(again.retries).toBe(0)
+          expect(await store.failures()).toMatchObject([{ retrying: 1, nextTryAt: null, lastSeen: seenAt }])
+          await store.settle([complete(again)])
+          expect(await store.failures()).toEqual([])
+          // It got over it, as a job whose run was retried.
+          expect(await read(store, id)).toMatchObject({ status: 'completed', lastError: anError })
+          const later = bench.clock.advance(1)
+          expect(await store.alerts.failedBetween([fingerprint], seenAt, later)).toEqual(
+            new Set([fingerprint]),
+          )
+        })
+
+        it('is no longer one when it is suspended for another reason', async () => {
+          const store = await bench.openWithClock()
+          const { id } = await repeating(store)
+          bench.clock.advance(MINUTE)
+          await store.settle([suspend(await claimOne(store), [nap])])
+          expect(await store.failures()).toEqual([])
+          expect(await found(store, { fingerprint })).toEqual([])
+          expect((await read(store, id)).lastError).toEqual(anError)
+        })
+
+        it('stays one in a run that something else resumed, and was first seen when its first attempt failed', async () => {
+          const store = await bench.openWithClock()
+          const firstSeen = bench.clock.now()
+          const { id } = await repeating(store, bank)
+          bench.clock.advance(1_000)
+          await store.durable.signal({ id, name: 'bank', data: '1' })
+          // It has not seen that attempt.
+          await store.settle([suspend(await claimOne(store), [charge])])
+          const nextTryAt = new Date(firstSeen.getTime() + MINUTE)
+          expect(await store.failures()).toMatchObject([{ retrying: 1, nextTryAt, firstSeen }])
+
+          bench.clock.advance(DAY)
+          const second = { ...charge, key: 'retry:charge#2' }
+          const error = { ...anError, message: 'again' }
+          await store.settle([suspend(await claimOne(store), [second], false, error)])
+          expect(await store.failures()).toMatchObject([
+            { retrying: 1, message: 'again', firstSeen, lastSeen: bench.clock.now(), isNew: false },
+          ])
+        })
+
+        it('moves to the group of its next run, if that fails', async () => {
+          const store = await bench.openWithClock()
+          const { id } = await repeating(store)
+          bench.clock.advance(MINUTE)
+          const { run } = await claimOne(store)
+          const error = { ...anError, fingerprint: 'beef' }
+          await store.settle([{ id, run, kind: 'retry', delayMs: 0, error }])
+          expect(await store.failures()).toMatchObject([{ fingerprint: 'beef', retrying: 1 }])
+        })
+
+        it('is acted on as any suspended job is', async () => {
+          const store = await bench.openWithClock()
+          const { id, run } = await repeating(store)
+          const target = toTarget({ fingerprint, status: ['retrying', 'suspended'] })
+          expect(await store.bulkOperations.preview(target, bench.clock.now())).toMatchObject({
+            ...{ total: 1, byStatus: { suspended: 1 } },
+          })
+          expect(await store.runNow(target)).toEqual({ done: 0, skipped: { SUSPENDED: 1 } })
+          expect(await store.requeue([id])).toEqual({ done: 0, skipped: { INVALID_STATE: 1 } })
+          expect(await store.delete([id])).toEqual({ done: 0, skipped: { INVALID_STATE: 1 } })
+          const { updated } = await read(store, id)
+          const change = { id, run, updated, payload: '{}' }
+          await expect(store.requeueWithPayload(change)).rejects.toMatchObject({ code: 'INVALID_STATE' })
+          expect(await store.cancel(target)).toEqual({ done: 1, skipped: {} })
+          expect(await read(store, id)).toMatchObject({ status: 'cancelled', lastError: anError })
+        })
       })
 
       it('tells its story', async () => {

@@ -250,6 +250,26 @@ export function describeUndo(dialect: Dialect): void {
       expect(await read(store, run.id)).toMatchObject({ status: 'failed', lastError: error, ending: null })
     })
 
+    it('is retrying while it waits to repeat an undo, and ends as it had to', async () => {
+      const store = await bench.openWithClock()
+      const run = await charged(store)
+      await store.settle([fail(run)])
+      const error = { ...anError, message: 'refund: no route', fingerprint: 'beef' }
+      const pause: SuspendedWait = { ...nap, kind: 'retry', name: 'refund', key: 'undo_retry:refund#1' }
+      await store.settle([
+        { ...ref(await claimOne(store)), kind: 'suspend', waits: [pause], progressed: true, error },
+      ])
+      expect(await read(store, run.id)).toMatchObject({ lastError: error, retries: 0 })
+      const nextTryAt = new Date(bench.clock.now().getTime() + MINUTE)
+      expect(await store.failures()).toMatchObject([
+        { fingerprint: 'beef', retrying: 0, undoing: 1, failed: 0, nextTryAt },
+      ])
+      bench.clock.advance(MINUTE)
+      await store.settle([undone(await claimOne(store))])
+      expect(await read(store, run.id)).toMatchObject({ status: 'failed', lastError: anError })
+      expect(await store.failures()).toMatchObject([{ fingerprint: anError.fingerprint, failed: 1 }])
+    })
+
     it('may be suspended while it is undone', async () => {
       const store = await bench.openWithClock()
       const run = await charged(store)

@@ -1,4 +1,5 @@
 import { type JobError, StepError } from '@oncue/core'
+import { describeError } from '@oncue/core/internal'
 import type { Calls } from './calls.ts'
 import { pauseKey } from './recorded.ts'
 import { QUIET_MS } from './suspension.ts'
@@ -55,7 +56,8 @@ export class Attempts {
     return this.#calls.run.isIsolated ? () => {} : this.#calls.hold('step', name)
   }
 
-  async pause(name: string, attempt: number, delayMs: number): Promise<void> {
+  /** `error`: why this attempt failed. A job that leaves the worker meanwhile has it as its own. */
+  async pause(name: string, attempt: number, delayMs: number, error: unknown): Promise<void> {
     this.#calls.assertOpen()
     if (delayMs <= QUIET_MS) {
       await this.#calls.sleepHere(delayMs)
@@ -63,9 +65,11 @@ export class Attempts {
       return this.#calls.assertOpen()
     }
     const key = pauseKey(`${this.#kind.pause}:${name}`, attempt)
+    const failure = describeError(error, this.#calls.run.job.topic)
     // A handler that ends meanwhile leaves the attempts to the next run.
     this.#running.get(name)?.()
-    await this.#calls.suspension.pausing(() => this.#calls.await({ kind: 'retry', name, key, delayMs }))
+    const wait = { kind: 'retry', name, key, delayMs, failure } as const
+    await this.#calls.suspension.pausing(() => this.#calls.await(wait))
     this.#calls.assertOpen()
     this.#running.set(name, this.#hold(name))
   }

@@ -4,7 +4,7 @@ import type { Runtime } from '@oncue/runtime'
 import type { AbortReason } from '../abort.ts'
 import type { OutcomeRecorder } from '../outcome-recorder.ts'
 import { Replay } from './replay.ts'
-import { Suspension, type WaitingRun } from './suspension.ts'
+import { type NewWait, Suspension, type WaitingRun } from './suspension.ts'
 import { isUndoing } from './undo.ts'
 
 /** Watches a run that only repeats what is recorded. */
@@ -208,7 +208,7 @@ export class Calls {
   }
 
   /** The same in a job that is being undone, too. */
-  async await(wait: SuspendedWait, opening?: readonly NewOutcome[]): Promise<Outcome> {
+  async await(wait: NewWait, opening?: readonly NewOutcome[]): Promise<Outcome> {
     const { key } = wait
     const { aborted, signal } = this.run
     if (aborted && aborted !== 'shutdown') throw signal.reason

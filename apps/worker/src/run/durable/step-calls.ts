@@ -78,7 +78,7 @@ export class StepCalls implements StepRecord, CommitRecord {
 
   pause(name: string, attempt: number, delayMs: number, error: unknown): Promise<void> {
     this.#told.onStepRetried(name, attempt, error)
-    return this.#attempts.pause(name, attempt, delayMs)
+    return this.#attempts.pause(name, attempt, delayMs, error)
   }
 
   unstored(name: string, error: OncueError): void {

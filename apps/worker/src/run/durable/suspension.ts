@@ -1,3 +1,4 @@
+import type { JobError } from '@oncue/core'
 import type { NewOutcome, SuspendedWait } from '@oncue/db'
 import type { Runtime, Timer } from '@oncue/runtime'
 import type { Replay } from './replay.ts'
@@ -13,10 +14,15 @@ export interface WaitingRun {
   readonly inFlight: number
   /** Its handler is in another process: its calls may be on their way. */
   readonly isIsolated: boolean
-  suspend(waits: readonly SuspendedWait[], progressed: boolean): void
+  suspend(waits: readonly SuspendedWait[], progressed: boolean, error: JobError | undefined): void
 }
 
-type OpenWait = Omit<SuspendedWait, 'after'> & {
+export type NewWait = Omit<SuspendedWait, 'after'> & {
+  /** Of a `retry`: why the attempt before it failed, if that was in this run. */
+  readonly failure?: JobError | undefined
+}
+
+type OpenWait = NewWait & {
   /** On the monotonic clock: when a delay that started in this run is over. */
   readonly dueMs?: number | undefined
 }
@@ -105,7 +111,7 @@ export class Suspension {
   // --- waits
 
   /** `opening` is recorded first. */
-  add(wait: OpenWait, opening: readonly NewOutcome[] = []): void {
+  add(wait: NewWait, opening: readonly NewOutcome[] = []): void {
     const { until, delayMs } = wait
     const dueMs = until || delayMs === undefined ? undefined : this.#runtime.monotonic() + delayMs
     this.#waits.set(wait.key, { ...wait, delayMs: until ? undefined : delayMs, dueMs })
@@ -186,13 +192,14 @@ export class Suspension {
       this.#lookNow()
       return
     }
-    this.#run.suspend(
-      [...this.#waits.values()].map((wait) => this.#toSuspended(wait)),
-      this.#replay.progressed,
-    )
+    const waits = [...this.#waits.values()]
+    // Of several, the one that failed last.
+    const error = waits.findLast(({ failure }) => failure)?.failure
+    const suspended = waits.map((wait) => this.#toSuspended(wait))
+    this.#run.suspend(suspended, this.#replay.progressed, error)
   }
 
-  #toSuspended({ dueMs, delayMs, ...wait }: OpenWait): SuspendedWait {
+  #toSuspended({ dueMs, delayMs, failure: _, ...wait }: OpenWait): SuspendedWait {
     const left = dueMs === undefined ? delayMs : Math.max(0, Math.round(dueMs - this.#runtime.monotonic()))
     const after = wait.kind === 'signal' ? { after: this.#replay.recorded.lastTaken(wait.name) } : {}
     return { ...wait, ...(left !== undefined && { delayMs: left }), ...after }

@@ -114,7 +114,7 @@ export class UndoCalls {
       fail: async (name) => attempts.end(name),
       pause: (name, attempt, delayMs, error) => {
         this.#told.onUndoRetried(name, attempt, error)
-        return attempts.pause(name, attempt, delayMs)
+        return attempts.pause(name, attempt, delayMs, error)
       },
       unstored: (name) => attempts.end(name),
       signal: calls.run.signal,

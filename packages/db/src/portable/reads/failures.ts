@@ -185,6 +185,7 @@ export function failuresStatement(dialect: Sql['dialect'], filter: Failed): Frag
           order by cast(h.id as text) desc limit 1) end as failed_id,
         (select e.created from {events} e where e.job_id = cast(g.oldest as ${id})
             and case e.type when 'run_failed' then e.data -> 'error' ->> 'fingerprint' = g.fingerprint
+              when 'run_suspended' then e.data ->> 'fingerprint' = g.fingerprint
               when 'run_crashed' then g.fingerprint like 'WORKER_CRASHED:%' end
           order by e.version limit 1) as first_failed
       from g)

@@ -109,6 +109,7 @@ export class Actions {
       live.status !== 'pending' ||
       live.visible_at === null ||
       live.fingerprint === null ||
+      live.is_suspended ||
       isUndoing(live)
     ) {
       return 'INVALID_STATE'

@@ -13,7 +13,7 @@ import {
   signalKey,
 } from '../../portable/outcomes.ts'
 import type { Steps } from '../../queue/transaction.ts'
-import type { RunRef } from '../../store.ts'
+import type { RunRef, Settlement } from '../../store.ts'
 import * as sql from '../sql-durable.ts'
 import type { Children } from './children.ts'
 import type { Statements } from './statements.ts'
@@ -30,6 +30,8 @@ export type OutcomeRow = {
 export function toOutcome({ data, ...row }: OutcomeRow): Outcome {
   return { ...row, data: data === null ? null : JSON.parse(data) }
 }
+
+type Suspending = Extract<Settlement, { readonly kind: 'suspend' }>
 
 /** Outcomes of runs, and suspended jobs: record_outcomes and suspend of Postgres. Signals are never on their way. */
 export class Durable {
@@ -111,7 +113,7 @@ export class Durable {
     return true
   }
 
-  suspend(id: JobId, waits: readonly SuspendedWait[], progressed: boolean, now: number): void {
+  suspend({ id, waits, progressed, error }: Suspending, now: number): void {
     const open = waits.map((wait) => ({ ...wait, until: this.#untilOf(id, wait, now) }))
     this.#children.forgetWaits(id)
     const isDue = waits.filter((wait) => this.#isOver(id, wait, now)).length > 0
@@ -127,7 +129,9 @@ export class Durable {
     const stored = JSON.stringify({ since: new Date(now).toISOString(), for: isDue ? [] : shown })
     const flag = progressed ? 1 : 0
     const status = due === null ? 'blocked' : 'pending'
-    this.#statements.run(sql.SUSPEND, status, due ?? now, due, stored, now, flag, flag, id)
+    const isRetrying = waits.some(({ kind }) => kind === 'retry') ? 1 : 0
+    const failure = [error ? JSON.stringify(error) : null, isRetrying, error?.fingerprint ?? null]
+    this.#statements.run(sql.SUSPEND, status, due ?? now, due, stored, now, flag, flag, ...failure, id)
   }
 
   /** A signal that was sent, a question that was answered, or children that have all ended. */

@@ -104,9 +104,13 @@ export class Settle {
         )
       }
       if (settlement.kind === 'suspend' && mayGoOn(current)) {
-        const { waits, progressed } = settlement
-        const data = { ...runData(current, now), for: waits.map(({ kind, name }) => ({ kind, name })) }
-        this.#durable.suspend(id, waits, progressed, now)
+        const { waits, error } = settlement
+        const data = {
+          ...runData(current, now),
+          for: waits.map(({ kind, name }) => ({ kind, name })),
+          fingerprint: error?.fingerprint,
+        }
+        this.#durable.suspend(settlement, now)
         appendFew(this.#statements, id, 'run_suspended', data, now)
         back.push(id)
         continue
