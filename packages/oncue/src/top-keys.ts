@@ -135,7 +135,7 @@ export function askToRetry(state: TopState, action: Action, retrying: Counted, f
     retrying.total > 0 && `run ${many(retrying)} now instead of at the next try`,
     failed.total > 0 && `requeue ${many(failed)} that gave up`,
   ].filter((part) => part !== false)
-  if (parts.length === 0) return { ...state, message: 'no job is left that failed with this error' }
+  if (parts.length === 0) return { ...state, message: 'no job with this error can be run now or requeued' }
   const text = `${parts.join(', and ')}?`
   return { ...state, message: null, question: { text: text.charAt(0).toUpperCase() + text.slice(1), action } }
 }

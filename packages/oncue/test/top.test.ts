@@ -245,7 +245,7 @@ describe('the keys of top', () => {
       'Requeue 1 job that gave up?',
     )
     expect(askToRetry(state, action, exactly(0), exactly(0)).message).toBe(
-      'no job is left that failed with this error',
+      'no job with this error can be run now or requeued',
     )
     expect(type(['j', 'r']).state.message).toBe('choose an error first: up, down')
   })

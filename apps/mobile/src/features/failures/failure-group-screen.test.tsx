@@ -1,6 +1,6 @@
 import { OncueError } from '@oncue/sdk'
 import type { TestAnswers } from '@oncue/sdk/testing'
-import { act, fireEvent, within } from 'expo-router/testing-library'
+import { act, fireEvent, waitFor, within } from 'expo-router/testing-library'
 import { serverNow } from '../../lib/clock.ts'
 import { BULK_OPERATION_ID, bulkOperationOf, groupOf, previewOf } from '../../testing/failures.ts'
 import { healthOf, NOW } from '../../testing/health.ts'
@@ -67,7 +67,35 @@ describe('a group of failures', () => {
     expect(screen.queryByRole('heading', { name: 'Gave up' })).toBeNull()
     expect(screen.queryByLabelText(/^Retry these/)).toBeNull()
     fireEvent.press(screen.getByLabelText('All 2 jobs'))
-    expect(app.getPathnameWithParams()).toBe('/jobs?fingerprint=f00d&status=retrying')
+    expect(app.getPathnameWithParams()).toBe('/jobs?status=retrying%2Csuspended&fingerprint=f00d')
+  })
+
+  it('counts jobs that are suspended until they repeat a step as retrying, and runs only the others now', async () => {
+    const group = groupOf('f00d', { retrying: 5, failed: 0 })
+    const asked: unknown[] = []
+    const { screen } = await open({
+      'jobs.failures': () => [group],
+      'bulkOperations.preview': ({ action, filter }) => {
+        if (action === 'run_now') asked.push(filter)
+        return action === 'requeue'
+          ? previewOf(0)
+          : { ...previewOf(action === 'cancel' ? 5 : 3), byStatus: { pending: 3, suspended: 2 } }
+      },
+    })
+    expect(await screen.findByLabelText('Cancel 5 retrying')).toBeVisible()
+    fireEvent.press(screen.getByLabelText('Run 3 retrying now'))
+    await waitFor(() => expect(asked).toEqual([{ fingerprint: 'f00d', status: 'retrying' }]))
+  })
+
+  it('offers no run now if all of them are suspended', async () => {
+    const group = groupOf('f00d', { retrying: 2, failed: 0 })
+    const { screen } = await open({
+      'jobs.failures': () => [group],
+      'bulkOperations.preview': ({ action }) =>
+        action === 'requeue' ? previewOf(0) : { ...previewOf(2), byStatus: { suspended: 2 } },
+    })
+    expect(await screen.findByLabelText('Cancel 2 retrying')).toBeVisible()
+    expect(screen.queryByLabelText(/^Run .* now$/)).toBeNull()
   })
 
   it('says when none is left', async () => {
@@ -235,6 +263,6 @@ describe('retrying a group', () => {
     fireEvent.press(screen.getByLabelText('Cancel 3 retrying'))
     expect(await screen.findByText('Cancel 3 jobs?')).toBeVisible()
     expect(screen.queryByLabelText('Delete 3 failed')).toBeNull()
-    expect(asked.at(-1)).toEqual({ fingerprint: 'f00d', status: 'retrying' })
+    expect(asked.at(-1)).toEqual({ fingerprint: 'f00d', status: ['retrying', 'suspended'] })
   })
 })

@@ -22,7 +22,8 @@ import { useOpen } from '../../lib/use-open.ts'
 import { radius, space } from '../../theme/tokens.ts'
 import { useIsWide, useTheme } from '../../theme/use-theme.ts'
 import { ConfirmSheet } from '../bulk-operations/confirm-sheet.tsx'
-import { type Action, many } from '../bulk-operations/words.ts'
+import { type Action, leftAloneOf, many } from '../bulk-operations/words.ts'
+import { type JobFilter, paramsOf } from '../jobs/filter.ts'
 import { FailureChart } from '../lazy-charts.tsx'
 import { ALERT_QUEUE } from '../queues/use-pausing.ts'
 import { ErrorView } from './error-view.tsx'
@@ -36,6 +37,7 @@ import {
   failureGroup,
   retryingJobs,
   retryingOf,
+  targetOf,
 } from './queries.ts'
 
 /** One failure group: its error, how often it occurred, its jobs, and the actions on all of them. */
@@ -81,12 +83,12 @@ export function FailureGroupScreen({ fingerprint }: { readonly fingerprint: stri
       onPress={() => ask('cancel')}
     />
   )
-  const runNow = isRetrying && (
+  // Those that are suspended until they repeat a step cannot be.
+  const runnable = isRetrying ? Math.max(0, retrying.count - leftAloneOf('run_now', retrying.byStatus)) : 0
+  const runNow = isRetrying && runnable > 0 && (
     <Button
       label={
-        retrying.count === 1
-          ? 'Run retrying job now'
-          : `Run ${many(retrying.count, retrying.countIsExact)} retrying now`
+        runnable === 1 ? 'Run retrying job now' : `Run ${many(runnable, retrying.countIsExact)} retrying now`
       }
       icon="runNow"
       variant={isNoneLeft ? 'primary' : 'secondary'}
@@ -152,7 +154,7 @@ export function FailureGroupScreen({ fingerprint }: { readonly fingerprint: stri
       {asked && (
         <ConfirmSheet
           action={asked}
-          filter={isOfRetrying(asked) ? retryingOf(fingerprint) : failedOf(fingerprint)}
+          filter={targetOf(asked, fingerprint)}
           scope={scopeOf(asked, group.data)}
           {...(!isOfRetrying(asked) && failed && { count: failed.count })}
           onClose={() => setAsked(null)}
@@ -297,7 +299,7 @@ function Fact({ name, children, isNumber = false }: FactProps) {
 interface JobsProps {
   readonly title: string
   readonly found: FailedJobs
-  readonly filter: { readonly status: string; readonly fingerprint: string }
+  readonly filter: JobFilter
 }
 
 /** The newest jobs, and a link to all. */
@@ -324,7 +326,7 @@ function Jobs({ title, found, filter }: JobsProps) {
         </Row>
       ))}
       {found.count > 1 && (
-        <Row label={all} onPress={() => router.push({ pathname: '/jobs', params: filter })}>
+        <Row label={all} onPress={() => router.push({ pathname: '/jobs', params: paramsOf(filter) })}>
           <Text variant="heading" color="accent">
             {all}
           </Text>

@@ -13,7 +13,7 @@ import { felt } from '../../lib/haptics.ts'
 import { ConfirmButton, newKey, stay } from '../bulk-operations/confirm-sheet.tsx'
 import { TOUCHED } from '../bulk-operations/queries.ts'
 import { type Action, jobs, phraseOf, VERBS } from '../bulk-operations/words.ts'
-import { errorOf, type FailureGroup, failedOf, retryingOf } from './queries.ts'
+import { errorOf, type FailureGroup, targetOf } from './queries.ts'
 
 export interface GroupsSheetProps {
   readonly action: Action
@@ -38,7 +38,7 @@ export function GroupsSheet({ action, groups, onClose, onDone }: GroupsSheetProp
       for (const [index, { fingerprint }] of groups.entries()) {
         const { asOf, count: expectedCount } = found[index] ?? { asOf: new Date(0), count: 0 }
         if (expectedCount === 0) continue
-        const filter = filterOf(action, fingerprint)
+        const filter = targetOf(action, fingerprint)
         const idempotencyKey = `${look}-${fingerprint}`
         await client.bulkOperations.run({
           ...{ action, filter, asOf, expectedCount, idempotencyKey, spreadSeconds: 0 },
@@ -113,10 +113,6 @@ export function GroupsSheet({ action, groups, onClose, onDone }: GroupsSheetProp
   )
 }
 
-/** Retry and delete apply to jobs that gave up; run now and cancel to jobs in retry. */
-const filterOf = (action: Action, fingerprint: string) =>
-  action === 'cancel' || action === 'run_now' ? retryingOf(fingerprint) : failedOf(fingerprint)
-
 const previews = (
   action: Action,
   groups: readonly FailureGroup[],
@@ -126,7 +122,7 @@ const previews = (
   call: (client, options) =>
     Promise.all(
       groups.map(({ fingerprint }) =>
-        client.bulkOperations.preview({ action, filter: filterOf(action, fingerprint) }, options),
+        client.bulkOperations.preview({ action, filter: targetOf(action, fingerprint) }, options),
       ),
     ),
   isFixed: true,

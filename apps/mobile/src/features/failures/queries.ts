@@ -1,6 +1,8 @@
 import type { Outputs } from '@oncue/sdk'
 import type { Read } from '../../lib/api.tsx'
 import { serverNow } from '../../lib/clock.ts'
+import type { Action } from '../bulk-operations/words.ts'
+import type { JobFilter } from '../jobs/filter.ts'
 import { type FailureFilter, WINDOWS, type WindowName } from './filter.ts'
 
 export type FailureGroup = Outputs['jobs']['failures'][number]
@@ -53,8 +55,16 @@ export const failureGroup = (fingerprint: string, window: WindowName): Read<Fail
 /** All jobs that gave up with this error, at any time: those that can be retried. */
 export const failedOf = (fingerprint: string) => ({ fingerprint, status: 'failed' }) as const
 
-/** Jobs with this error that will be retried automatically: those that can be cancelled. */
-export const retryingOf = (fingerprint: string) => ({ fingerprint, status: 'retrying' }) as const
+/** Jobs with this error that will be retried automatically, also those that are suspended until they repeat a step. */
+export const retryingOf = (fingerprint: string) =>
+  ({ fingerprint, status: ['retrying', 'suspended'] }) satisfies JobFilter
+
+/** What an action on the group is about: retry and delete jobs that gave up, run now and cancel those in retry. */
+export function targetOf(action: Action, fingerprint: string) {
+  if (action === 'cancel') return retryingOf(fingerprint)
+  // Suspended jobs cannot be run now.
+  return action === 'run_now' ? ({ fingerprint, status: 'retrying' } as const) : failedOf(fingerprint)
+}
 
 /** Their count, and the newest of them. */
 export const failedJobs = (fingerprint: string): Read<FailedJobs> => ({
