@@ -29,9 +29,9 @@ begin
   -- First, because every run that is left over below ends: also one that would be suspended, if its job was asked to stop.
   for v_suspended in
     select j.id, j.run, s.waits, s.progressed, s.error,
-      json_strip_nulls(json_build_object('run', j.run, 'worker', j.locked_by, 'startedAt', oncue.iso_time(coalesce(j.started_at, p_now)),
-        'fingerprint', s.error ->> 'fingerprint', 'for', (select json_agg(json_build_object('kind', w.kind, 'name', w.name))
-          from json_to_recordset(s.waits) as w(kind text, name text)))) as data
+      json_build_object('run', j.run, 'worker', j.locked_by, 'startedAt', oncue.iso_time(coalesce(j.started_at, p_now)),
+        'for', (select json_agg(json_build_object('kind', w.kind, 'name', w.name))
+          from json_to_recordset(s.waits) as w(kind text, name text)), 'error', s.error) as data
     from json_to_recordset(p_others) as s(id uuid, run integer, kind text, waits json, progressed boolean, error json)
     join oncue.jobs j on j.id = any (array[s.id]) and j.run = s.run and j.status = 'processing'
     where s.kind = 'suspend' and (p_worker is null or j.locked_by = p_worker)
@@ -41,7 +41,8 @@ begin
     perform oncue.suspend(p_now, v_suspended.id, v_suspended.waits, v_suspended.progressed, v_suspended.error);
     v_slept := v_slept || v_suspended.id;
     v_slept_runs := v_slept_runs || v_suspended.run;
-    if coalesce((
+    -- Also the failure of an attempt, as of a run.
+    if v_suspended.error is not null or coalesce((
       select e.version from oncue.events e where e.job_id = v_suspended.id order by e.version desc limit 1), 0) < 1000
     then
       perform oncue.append_event(p_now, array[v_suspended.id], 'run_suspended', array[v_suspended.data]);

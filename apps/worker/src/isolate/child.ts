@@ -248,8 +248,8 @@ class ChildContext implements JobContext {
           return begun
         },
         finish: (name, text, isTold) => call('finishStep', name, text, isTold).finally(() => ended(name)),
-        pause: (name, attempt, delayMs, error) =>
-          call('pauseStep', name, attempt, delayMs, packError(error, job.topic)),
+        pause: (name, attempt, delayMs, error, isTold) =>
+          call('pauseStep', name, attempt, delayMs, packError(error, job.topic), isTold),
         fail: (name, error) => record.fail(name, error).finally(() => ended(name)),
         unstored: (name, error) => {
           ended(name)

@@ -321,8 +321,8 @@ const CALLS: {
   beginStep: (context, name) => context.durable.steps.begin(name),
   finishStep: (context, name, result, isTold) => context.durable.steps.finish(name, result, isTold),
   failStep: (context, name, error) => context.durable.steps.fail(name, unpackError(error)),
-  pauseStep: (context, name, attempt, delayMs, error) =>
-    context.durable.steps.pause(name, attempt, delayMs, unpackError(error)),
+  pauseStep: (context, name, attempt, delayMs, error, isTold) =>
+    context.durable.steps.pause(name, attempt, delayMs, unpackError(error), isTold),
   beginCommit: (context, name) => context.durable.steps.beginCommit(name),
   endCommit: (context, name, isSent) => context.durable.steps.endCommit(name, isSent),
   pauseCommit: (context, ms) => context.durable.steps.pauseCommit(ms),

@@ -55,7 +55,13 @@ export interface Calls {
   finishStep(name: string, result: string | undefined, isTold: boolean): Promise<unknown>
   failStep(name: string, error: PackedError): Promise<void>
   /** `error`: why this attempt failed. */
-  pauseStep(name: string, attempt: number, delayMs: number, error: PackedError): Promise<void>
+  pauseStep(
+    name: string,
+    attempt: number,
+    delayMs: number,
+    error: PackedError,
+    isTold: boolean,
+  ): Promise<void>
   beginCommit(name: string): Promise<string>
   endCommit(name: string, isSent: boolean): Promise<{ readonly result: unknown } | null>
   pauseCommit(ms: number): Promise<void>

@@ -25,8 +25,8 @@ export interface StepRecord {
   finish(name: string, text: string | undefined, isTold: boolean): Promise<unknown>
   /** Its last attempt failed. Recorded if the handler survives it. Resolves when the handler may hear of it. */
   fail(name: string, error: unknown): Promise<void>
-  /** Waits before the next attempt. `error`: why this one failed. */
-  pause(name: string, attempt: number, delayMs: number, error: unknown): Promise<void>
+  /** Waits before the next attempt. `error`: why this one failed, which its own events may tell. */
+  pause(name: string, attempt: number, delayMs: number, error: unknown, isTold: boolean): Promise<void>
   /** The step has run, and its result cannot be stored: the job must not be retried. */
   unstored(name: string, error: OncueError): void
   readonly signal: AbortSignal
@@ -112,7 +112,8 @@ export function createSteps(
           await record.fail(name, error)
           throw error
         }
-        await record.pause(name, attempt, retryDelayMs(policy, attempt), error).catch(async (end) => {
+        const pause = retryDelayMs(policy, attempt)
+        await record.pause(name, attempt, pause, error, call !== 'step').catch(async (end) => {
           await record.fail(name, end)
           throw end
         })

@@ -38,7 +38,7 @@ export interface ReplayedJob {
   readonly tools: ReadonlyMap<string, ReplayedCall>
   readonly progress: unknown
   readonly result: unknown
-  /** Of the last run that failed. */
+  /** Of the last run, or attempt of a step, that failed. */
   readonly error: JobError | null
 }
 
@@ -175,7 +175,11 @@ const APPLY: Readonly<Record<string, (state: State, data: Fields, moment: Moment
   },
   run_snoozed: endRun,
   run_interrupted: endRun,
-  run_suspended: endRun,
+  run_suspended: (state, data) => {
+    endRun(state, data)
+    // Of what it waits to repeat.
+    if (data.error) state.error = data.error as JobError
+  },
   // Its run may have been cancelled, which no other event tells.
   undoing: (state, { error }) => {
     state.status = 'pending'

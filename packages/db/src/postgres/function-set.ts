@@ -1,7 +1,7 @@
 // Written by prisma/generate.ts from prisma/postgres/functions. Do not edit.
 
 /** The functions that this build calls: `migrate` installs them. */
-export const FUNCTION_SET = 'bb2d3800'
+export const FUNCTION_SET = 'f20c3b47'
 
 export type FunctionName =
   | 'after_finish'

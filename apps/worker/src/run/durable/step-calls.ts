@@ -76,8 +76,8 @@ export class StepCalls implements StepRecord, CommitRecord {
     if (inTurn) await inTurn
   }
 
-  pause(name: string, attempt: number, delayMs: number, error: unknown): Promise<void> {
-    this.#told.onStepRetried(name, attempt, error)
+  pause(name: string, attempt: number, delayMs: number, error: unknown, isTold: boolean): Promise<void> {
+    if (!isTold) this.#told.onStepRetried(name, attempt, error)
     return this.#attempts.pause(name, attempt, delayMs, error)
   }
 

@@ -184,9 +184,8 @@ export function failuresStatement(dialect: Sql['dialect'], filter: Failed): Frag
             and ${where}
           order by cast(h.id as text) desc limit 1) end as failed_id,
         (select e.created from {events} e where e.job_id = cast(g.oldest as ${id})
-            and case e.type when 'run_failed' then e.data -> 'error' ->> 'fingerprint' = g.fingerprint
-              when 'run_suspended' then e.data ->> 'fingerprint' = g.fingerprint
-              when 'run_crashed' then g.fingerprint like 'WORKER_CRASHED:%' end
+            and case when e.type in ('run_failed', 'run_suspended') then e.data -> 'error' ->> 'fingerprint' = g.fingerprint
+              when e.type = 'run_crashed' then g.fingerprint like 'WORKER_CRASHED:%' end
           order by e.version limit 1) as first_failed
       from g)
     select s.*, t.trend, coalesce(s.live_id, s.failed_id) as sample_id,

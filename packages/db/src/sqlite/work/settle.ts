@@ -108,10 +108,12 @@ export class Settle {
         const data = {
           ...runData(current, now),
           for: waits.map(({ kind, name }) => ({ kind, name })),
-          fingerprint: error?.fingerprint,
+          error: error ?? null,
         }
         this.#durable.suspend(settlement, now)
-        appendFew(this.#statements, id, 'run_suspended', data, now)
+        // Also the failure of an attempt, as of a run.
+        const append = error ? appendEvent : appendFew
+        append(this.#statements, id, 'run_suspended', data, now)
         back.push(id)
         continue
       }
