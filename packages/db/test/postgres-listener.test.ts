@@ -120,6 +120,35 @@ describe('a listener', () => {
     expect((await backends(client)).rowCount).toBe(1)
   })
 
+  it('sends one statement after the other, whatever is asked of it at once', async () => {
+    let underWay = 0
+    let most = 0
+    class Client extends pg.Client {
+      override query(...args: [never]): never {
+        underWay += 1
+        most = Math.max(most, underWay)
+        const sent = super.query(...args) as unknown as Promise<unknown>
+        return sent.finally(() => {
+          underWay -= 1
+        }) as never
+      }
+    }
+    const listener = new PostgresListener({
+      connectionString: database.url,
+      pool: poolOf(database.url).pool,
+      Client,
+    })
+    cleanups.push(() => listener.close())
+    const first = await listener.subscribe('oncue', () => {})
+    listener.check()
+    const others = await Promise.all(
+      (['oncue.events', 'oncue.signals'] as const).map((channel) => listener.subscribe(channel, () => {})),
+    )
+    await Promise.all([first, ...others].map((subscription) => subscription.close()))
+    await listener.subscribe('oncue.events', () => {})
+    expect(most).toBe(1)
+  })
+
   it('does not wake a subscriber whose subscription is closed', async () => {
     const listener = listenerOn(database.url)
     const client = await connectTo(database.url)

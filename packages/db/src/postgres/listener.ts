@@ -18,6 +18,8 @@ type Connection = {
   backend: number | undefined
   /** The channels that it listens to, or is about to. */
   readonly channels: Map<Channel, Promise<unknown>>
+  /** One statement at a time: pg warns of a client that is given more. */
+  inTurn<T>(send: () => Promise<T>): Promise<T>
   destroy(): void
 }
 
@@ -164,11 +166,17 @@ export class PostgresListener {
       if (payload.startsWith(PROBE)) this.#probes.get(payload)?.()
       else for (const channel of CHANNELS) if (this.#nameOf(channel) === name) this.#tell(channel, payload)
     })
+    let last: Promise<unknown> = Promise.resolve()
     const connection: Connection = {
       client,
       since: this.#runtime.monotonic(),
       backend: undefined,
       channels: new Map(),
+      inTurn(send) {
+        const sent = last.then(send)
+        last = sent.catch(() => {})
+        return sent
+      },
       destroy: () => socket.destroy(),
     }
     this.#connection = connection
@@ -202,7 +210,7 @@ export class PostgresListener {
   async #listen(connection: Connection, channel: Channel): Promise<void> {
     const listening =
       connection.channels.get(channel) ??
-      connection.client.query(`listen ${pg.escapeIdentifier(this.#nameOf(channel))}`)
+      connection.inTurn(() => connection.client.query(`listen ${pg.escapeIdentifier(this.#nameOf(channel))}`))
     connection.channels.set(channel, listening)
     await listening.catch(() => connection.destroy())
   }
@@ -210,8 +218,8 @@ export class PostgresListener {
   #unlisten(channel: Channel): void {
     const connection = this.#connection
     if (this.#closed || !connection?.channels.delete(channel)) return
-    connection.client
-      .query(`unlisten ${pg.escapeIdentifier(this.#nameOf(channel))}`)
+    connection
+      .inTurn(() => connection.client.query(`unlisten ${pg.escapeIdentifier(this.#nameOf(channel))}`))
       .catch(() => connection.destroy())
   }
 
@@ -221,7 +229,7 @@ export class PostgresListener {
 
   /** A ping finds a connection that died silently (a cable, a firewall), or whose server was demoted. */
   async #check(connection: Connection): Promise<void> {
-    const server = await serverOf(connection.client).catch(() => undefined)
+    const server = await connection.inTurn(() => serverOf(connection.client)).catch(() => undefined)
     if (server?.pid === connection.backend && !server?.isReadOnly) return
     // Another backend replies: there is a pooler after all, which was not detected while it was busy.
     if (server && server.pid !== connection.backend) this.#pooled = true
