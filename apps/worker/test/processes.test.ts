@@ -67,6 +67,7 @@ describeBoth('worker processes', (bench) => {
     const child = await bench.spawn({ concurrency: 3 })
     await until(() => child.started.length === 3)
     for (let n = 0; n < 5; n++) child.child.kill('SIGTERM')
+    await until(() => child.told.some((message) => 'stopping' in message))
     child.tell({ finish: true })
     expect(await child.exited).toEqual({ code: 0, signal: null })
     expect(child.stderr).toBe('')

@@ -36,6 +36,8 @@ export type ToProcess =
 
 export type FromProcess =
   | { readonly ready: readonly string[] }
+  /** SIGTERM has arrived: nothing is claimed from now on. */
+  | { readonly stopping: true }
   | { readonly started: JobId }
   /** A step or an undo of a durable job has had its effect, and is not recorded yet. */
   | { readonly stepped: JobId; readonly n: number }
@@ -165,7 +167,9 @@ const started = await Promise.all(
 )
 
 process.on('SIGTERM', async () => {
-  await Promise.all(started.map((worker) => worker.stop({ graceMs: 5_000 })))
+  const stopped = started.map((worker) => worker.stop({ graceMs: 5_000 }))
+  tell({ stopping: true })
+  await Promise.all(stopped)
   await store.close()
   process.exitCode = 0
   process.disconnect()

@@ -74,7 +74,10 @@ export interface CommitStatements {
 }
 
 /** What they need to know of a store. */
-export type CommitSettings = Pick<Store, 'dialect' | 'schema'> & {
+export type CommitSettings = Pick<Store, 'schema'> & {
+  /** Of the database. */
+  readonly dialect: Store['dialect']
+  /** How many milliseconds its clock is ahead of the process. Null: the clock is the database's. */
   readonly aheadMs: ReturnType<DurableStore['aheadMs']>
 }
 
