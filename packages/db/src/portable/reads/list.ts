@@ -201,7 +201,7 @@ type Total = Pick<JobPage, 'total' | 'totalIsExact'>
 const COUNT_UP_TO = 10_000
 
 /** Live jobs have no counters. How many are read for a total: a list takes 50 ms, also while a million jobs retry. */
-const LIVE_UP_TO = 50_000
+const LIVE_UP_TO = 100_000
 
 /** How many jobs are looked up by their meta at once: each may be on a page of its own. */
 const LOOK_UP_TO = 2_000
