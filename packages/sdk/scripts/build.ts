@@ -17,7 +17,7 @@ async function bundle(): Promise<string[]> {
     platform: 'neutral',
     external: ['react', 'zod'],
   })
-  // Documentation is in the declarations; bundlers drop what nobody uses by the annotations.
+  // Documentation is in the declarations; by the annotations, bundlers drop what is not used.
   const comments = { jsdoc: false, annotation: true, legal: true } as const
   const shared = { dir: DIST, minify: false, comments } as const
   const { output } = await build.write({ ...shared, format: 'esm', chunkFileNames: '[name].js' })
